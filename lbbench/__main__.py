@@ -1,0 +1,5 @@
+"""`python -m lbbench`."""
+
+from lbbench.cli import main
+
+main()

@@ -1,0 +1,67 @@
+"""Isotropic kernels of unit output scale, as functions of u = r²/θ², the scaled squared distance.
+
+In u the kernels have a derivative without division by r, so duplicates need no special case:
+∇ₓ k = 2 k'(u) (x − x')/θ² and ∂k/∂ln θ = −2u k'(u).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lbbench.domain import Array
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel k(u).
+
+    `value(u)` is k, `derivative(u)` the pair of k and dk/du, elementwise on an array of any shape.
+    `smoothness` is ν of a Matérn kernel, None for the RBF.
+    """
+
+    name: str
+    smoothness: float | None
+    value: Callable[[Array], Array]
+    derivative: Callable[[Array], tuple[Array, Array]]
+
+
+def _matern52(u: Array) -> Array:
+    a = np.sqrt(5.0 * u)
+    return (1.0 + a + a * a / 3.0) * np.exp(-a)
+
+
+def _matern52_derivative(u: Array) -> tuple[Array, Array]:
+    a = np.sqrt(5.0 * u)
+    decay = np.exp(-a)
+    return (1.0 + a + a * a / 3.0) * decay, (-5.0 / 6.0) * (1.0 + a) * decay
+
+
+def _matern32(u: Array) -> Array:
+    a = np.sqrt(3.0 * u)
+    return (1.0 + a) * np.exp(-a)
+
+
+def _matern32_derivative(u: Array) -> tuple[Array, Array]:
+    a = np.sqrt(3.0 * u)
+    decay = np.exp(-a)
+    return (1.0 + a) * decay, -1.5 * decay
+
+
+def _rbf(u: Array) -> Array:
+    return np.exp(-u)
+
+
+def _rbf_derivative(u: Array) -> tuple[Array, Array]:
+    value = np.exp(-u)
+    return value, -value
+
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("matern52", 2.5, _matern52, _matern52_derivative),
+        Kernel("matern32", 1.5, _matern32, _matern32_derivative),
+        Kernel("rbf", None, _rbf, _rbf_derivative),  # exp(−r²/θ²): GPyTorch's ℓ is θ/√2
+    )
+}

@@ -1,0 +1,166 @@
+"""The exact posterior of a GP with one length scale, kept up to date as data arrive.
+
+Both posteriors are lazy views of a `Data`: `update` takes in, as one block, whatever has been observed since the last
+call, so a length scale that is not in use costs nothing. Means and standard deviations are in standardised units and
+of the latent function; K + λI is the regularised kernel matrix.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from lbbench.domain import Array, Points, Pool
+from lbbench.gp.data import Data
+from lbbench.gp.kernels import Kernel
+from lbbench.gp.linalg import safe_cholesky, solve_lower
+
+
+class Posterior(Protocol):
+    """What a method and an acquisition function need of a posterior."""
+
+    lengthscale: float
+    information_gain: float  # ½ ln det(I + K/λ) on the data seen, in nats
+    jitter: float  # the largest jitter that any update needed
+
+    def update(self) -> None:
+        """Take in everything observed since the last update."""
+
+    def predict(self, points: Points) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation at k points, both `(k,)`."""
+
+
+def posterior(data: Data, kernel: Kernel, lengthscale: float, regulariser: float) -> "BoxPosterior | PoolPosterior":
+    """The up-to-date posterior for the data's kind of domain."""
+    kind = PoolPosterior if isinstance(data.domain, Pool) else BoxPosterior
+    fitted = kind(data, kernel, lengthscale, regulariser)
+    fitted.update()
+    return fitted
+
+
+class BoxPosterior:
+    """Posterior in a box. Holds L⁻¹, the inverse Cholesky factor of K + λI; a new point appends a row in O(n²)."""
+
+    def __init__(self, data: Data, kernel: Kernel, lengthscale: float, regulariser: float) -> None:
+        self.data, self.kernel, self.lengthscale, self.regulariser = data, kernel, lengthscale, regulariser
+        self.information_gain = 0.0
+        self.jitter = 0.0
+        self.n = 0
+        self._inverse = np.empty((0, 0))
+        self._weights = np.empty(0)
+
+    def update(self) -> None:
+        old, n = self.n, self.data.n
+        if old == n:
+            return
+        if n > len(self._inverse):
+            grown = np.zeros((2 * n, 2 * n)) if old else np.zeros((n, n))
+            grown[:old, :old] = self._inverse[:old, :old]
+            self._inverse = grown
+        k = self.kernel.value(self.data.sqdist[old:n] / self.lengthscale**2)
+        head = self._inverse[:old, :old]
+        cross = k[:, :old] @ head.T
+        schur = k[:, old:] - cross @ cross.T
+        schur[np.diag_indices_from(schur)] += self.regulariser
+        factor, jitter = safe_cholesky(schur)
+        self._inverse[old:n, :old] = -solve_lower(factor, cross @ head)
+        self._inverse[old:n, old:n] = solve_lower(factor, np.eye(n - old))
+        self.information_gain += float(np.log(np.diag(factor)).sum() - 0.5 * (n - old) * np.log(self.regulariser))
+        self.jitter = max(self.jitter, jitter)
+        self.n = n
+        self._weights = self.inverse.T @ (self.inverse @ self.data.z)
+
+    @property
+    def inverse(self) -> Array:
+        """L⁻¹, `(n, n)`."""
+        return self._inverse[: self.n, : self.n]
+
+    def predict(self, points: Points) -> tuple[Array, Array]:
+        k = self.kernel.value(cdist(points, self.data.x, "sqeuclidean") / self.lengthscale**2)
+        whitened = k @ self.inverse.T
+        return k @ self._weights, _std(1.0 - np.einsum("ij,ij->i", whitened, whitened))
+
+    def gradient(self, points: Points) -> tuple[Array, Array, Array, Array]:
+        """Mean `(k,)`, standard deviation `(k,)`, and their gradients in the unit cube, `(k, d)` each."""
+        x = self.data.x
+        k, slope = self.kernel.derivative(cdist(points, x, "sqeuclidean") / self.lengthscale**2)
+        whitened = k @ self.inverse.T
+        std = _std(1.0 - np.einsum("ij,ij->i", whitened, whitened))
+
+        def pull(weights: Array) -> Array:
+            """Σᵢ weightsᵢ ∇k(·, xᵢ), from ∇k = 2 k'(u)(· − xᵢ)/θ²."""
+            pulled = weights * slope
+            return (2.0 / self.lengthscale**2) * (points * pulled.sum(1, keepdims=True) - pulled @ x)
+
+        std_gradient = -pull(whitened @ self.inverse) / np.maximum(std, 1e-12)[:, None]
+        return k @ self._weights, std, pull(self._weights), std_gradient
+
+
+class PoolPosterior:
+    """Posterior over a whole pool of m candidates.
+
+    The posterior covariance is `base` − VᵀV, where V gains a row for each newly observed candidate. Repeats within an
+    update are merged (n observations of one candidate are one of their mean, with λ/n), and once V has m rows it is
+    folded into the base, so that an update costs O(m²) at most, however many observations came before. The mean is
+    kept as the responses to the raw y and to a constant, since the standardisation changes with every observation.
+    """
+
+    def __init__(self, data: Data, kernel: Kernel, lengthscale: float, regulariser: float) -> None:
+        self.data, self.kernel, self.lengthscale, self.regulariser = data, kernel, lengthscale, regulariser
+        assert isinstance(data.domain, Pool)
+        self.pool = data.domain
+        self.information_gain = 0.0
+        self.jitter = 0.0
+        self.n = 0
+        self._base: Array | None = None  # None: the prior, of which only the rows in use are computed
+        self._rows = np.empty((0, self.pool.size))
+        self._used = 0
+        self._variance = np.ones(self.pool.size)
+        self._response = np.zeros((2, self.pool.size))  # to y, and to the constant 1
+
+    def update(self) -> None:
+        if self.n == self.data.n:
+            return
+        at, inverse, counts = np.unique(self.data.points[self.n :], return_inverse=True, return_counts=True)
+        totals = np.bincount(inverse, weights=self.data.y[self.n :])
+        observed = np.stack([totals / counts, np.ones(len(at))])
+        v = self._rows[: self._used]
+        rows = self._prior_rows(at) - v[:, at].T @ v
+        schur = rows[:, at] + np.diag(self.regulariser / counts)
+        factor, jitter = safe_cholesky(schur)
+        rows = solve_lower(factor, rows)
+        self._response += solve_lower(factor, (observed - self._response[:, at]).T).T @ rows
+        self._variance -= np.einsum("ij,ij->j", rows, rows)
+        self.information_gain += float(
+            np.log(np.diag(factor)).sum() + 0.5 * np.log(counts / self.regulariser).sum()
+        )
+        self.jitter = max(self.jitter, jitter)
+        self.n = self.data.n
+        self._append(rows)
+
+    def _prior_rows(self, at: Points) -> Array:
+        if self._base is not None:
+            return self._base[at]
+        return self.kernel.value(self.pool.sqdist[at] / self.lengthscale**2)
+
+    def _append(self, rows: Array) -> None:
+        used = self._used + len(rows)
+        if used > self.pool.size:
+            v = np.concatenate([self._rows[: self._used], rows])
+            self._base = self._prior_rows(np.arange(self.pool.size)) - v.T @ v
+            self._used = 0
+            return
+        if used > len(self._rows):
+            grown = np.empty((min(2 * used, self.pool.size), self.pool.size))
+            grown[: self._used] = self._rows[: self._used]
+            self._rows = grown
+        self._rows[self._used : used] = rows
+        self._used = used
+
+    def predict(self, points: Points) -> tuple[Array, Array]:
+        to_y, to_one = self._response[:, points]
+        return (to_y - self.data.mean * to_one) / self.data.std, _std(self._variance[points])
+
+
+def _std(variance: Array) -> Array:
+    return np.sqrt(np.maximum(variance, 0.0))

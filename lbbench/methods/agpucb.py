@@ -1,0 +1,36 @@
+"""A-GP-UCB (Berkenkamp, Schoellig, Krause 2019): one length scale that only ever shrinks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from numpy.random import Generator
+
+from lbbench.gp.data import Data
+from lbbench.methods.base import Maximise, Step, Surrogate
+from lbbench.methods.lengthscales import Shrinking
+
+
+@dataclass
+class AGPUCB:
+    """GP-UCB at θ_t = θ₀/g(t). With `beta: theory` the norm grows as well: B_t = b(t) g(t)^{d/2} B₀."""
+
+    surrogate: Surrogate
+    shrinking: Shrinking
+    b: Callable[[float], float]
+
+    def start(self, data: Data) -> None:
+        """Fit θ₀ to the initial design."""
+        self._schedule = self.shrinking.schedule(data, self.surrogate)
+
+    def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
+        """One step of GP-UCB with this step's length scale."""
+        lengthscale = self._schedule.shortest(t)
+        fixed = self.surrogate.beta == "fixed"
+        norm = self.surrogate.believed_norm(
+            self.surrogate.norm * (1.0 if fixed else self.b(t)), lengthscale, self._schedule.lengthscale0, data.domain.dim
+        )
+        return self.surrogate.step(data, self.surrogate.fit(data, lengthscale), norm, maximise)
+
+    def observe(self, step: Step, t: int, y: float) -> Step:
+        """Nothing to learn beyond the data."""
+        return step

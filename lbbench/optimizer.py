@@ -1,0 +1,70 @@
+"""Ask and tell: an initial design, then one method's suggestions."""
+
+import zlib
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+
+from lbbench.acquisition import Acquisition, Maximiser
+from lbbench.domain import Array, Domain, Points, Pool
+from lbbench.gp.data import Data
+from lbbench.methods.base import Method, Step
+
+INCUMBENTS = 5  # of the best points seen, how many the acquisition's maximiser gets to know
+
+
+def generator(seed: int, *purpose: int | str) -> Generator:
+    """The random generator of a run's `seed` for one purpose, such as `("step", 12)`; purposes are independent."""
+    key = tuple(part if isinstance(part, int) else zlib.crc32(part.encode()) for part in purpose)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+@dataclass
+class Optimizer:
+    """One run of a method on a domain: `ask` for the next step, evaluate its point, `tell` the value.
+
+    The first `initial` steps are the initial design, which depends on (`name`, `seed`) alone and so is the same for
+    every method; what is random in step t depends on (`seed`, t) alone.
+    """
+
+    domain: Domain
+    method: Method
+    name: str = ""
+    seed: int = 0
+    initial: int = 10
+    maximiser: Maximiser = field(default_factory=Maximiser)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.domain, Pool):
+            self.initial = min(self.initial, self.domain.size)
+        self.data = Data(self.domain)
+        self.t = -self.initial
+        self._design = self.domain.initial(self.initial, generator(self.seed, "design", self.name))
+
+    def ask(self) -> Step:
+        """The next step: its `point`, and what the method thought of it."""
+        self.t += 1
+        if self.t <= 0:
+            return Step(point=self._design[[self.t - 1]])
+        if self.t == 1:
+            self.method.start(self.data)
+        rng = generator(self.seed, "step", self.t)
+
+        def maximise(acquisition: Acquisition) -> Points:
+            return self.maximiser(acquisition, self.domain, self._incumbents(), rng)
+
+        return self.method.suggest(self.data, self.t, maximise, rng)
+
+    def tell(self, step: Step, y: float) -> Step:
+        """Take in the value y, in raw units, at the step's point; returns the step with what followed from it."""
+        self.data.append(step.point, np.array([y]))
+        return self.method.observe(step, self.t, y) if self.t > 0 else step
+
+    def _incumbents(self) -> Points:
+        best = np.argsort(-self.data.y, kind="stable")[:INCUMBENTS]
+        return self.data.points[best]
+
+    def user(self, step: Step) -> Array:
+        """The step's point in user units, `(d,)`."""
+        return self.domain.user(step.point)[0]

@@ -1,0 +1,1 @@
+"""The objectives, each with its domain, its maximum and its sign."""
