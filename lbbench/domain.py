@@ -24,6 +24,10 @@ class Domain(Protocol):
     def dim(self) -> int:
         """Number of inputs, d."""
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The smallest and the largest value of each input, `(d,)` each, in user units."""
+
     def initial(self, n: int, rng: Generator) -> Points:
         """An initial design of n points."""
 
@@ -47,6 +51,10 @@ class Box:
     @property
     def dim(self) -> int:
         return len(self.lower)
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        return self.lower, self.upper
 
     def initial(self, n: int, rng: Generator) -> Points:
         """The first n points of a scrambled Sobol sequence, `(n, d)`."""
@@ -77,10 +85,14 @@ class Pool:
         """Number of candidates, m."""
         return len(self.candidates)
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        return self.candidates.min(0), self.candidates.max(0)
+
     @cached_property
     def coordinates(self) -> Array:
         """The candidates in the unit cube, `(m, d)`; a constant column is 0."""
-        low, high = self.candidates.min(0), self.candidates.max(0)
+        low, high = self.bounds
         return (self.candidates - low) / np.where(high > low, high - low, 1.0)
 
     @cached_property

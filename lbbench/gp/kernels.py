@@ -1,7 +1,7 @@
 """Isotropic kernels of unit output scale, as functions of u = r²/θ², the scaled squared distance.
 
 In u the kernels have a derivative without division by r, so duplicates need no special case:
-∇ₓ k = 2 k'(u) (x − x')/θ² and ∂k/∂ln θ = −2u k'(u).
+∇ₓ k = 2 k'(u) (x − x')/θ², ∇²ₓ k = 2 k'(u) I/θ² + 4 k''(u) (x − x')(x − x')ᵀ/θ⁴ and ∂k/∂ln θ = −2u k'(u).
 """
 
 from collections.abc import Callable
@@ -16,7 +16,8 @@ from lbbench.domain import Array
 class Kernel:
     """A kernel k(u).
 
-    `value(u)` is k, `derivative(u)` the pair of k and dk/du, elementwise on an array of any shape.
+    `value(u)` is k, `derivative(u)` the pair of k and dk/du, `curvature(u)` the triple with d²k/du², elementwise on an
+    array of any shape.
     `smoothness` is ν of a Matérn kernel, None for the RBF.
     """
 
@@ -24,6 +25,7 @@ class Kernel:
     smoothness: float | None
     value: Callable[[Array], Array]
     derivative: Callable[[Array], tuple[Array, Array]]
+    curvature: Callable[[Array], tuple[Array, Array, Array]]
 
 
 def _matern52(u: Array) -> Array:
@@ -37,6 +39,13 @@ def _matern52_derivative(u: Array) -> tuple[Array, Array]:
     return (1.0 + a + a * a / 3.0) * decay, (-5.0 / 6.0) * (1.0 + a) * decay
 
 
+def _matern52_curvature(u: Array) -> tuple[Array, Array, Array]:
+    a = np.sqrt(5.0 * u)
+    decay = np.exp(-a)
+    linear = 1.0 + a
+    return (linear + a * a / 3.0) * decay, (-5.0 / 6.0) * linear * decay, (25.0 / 12.0) * decay
+
+
 def _matern32(u: Array) -> Array:
     a = np.sqrt(3.0 * u)
     return (1.0 + a) * np.exp(-a)
@@ -48,6 +57,13 @@ def _matern32_derivative(u: Array) -> tuple[Array, Array]:
     return (1.0 + a) * decay, -1.5 * decay
 
 
+def _matern32_curvature(u: Array) -> tuple[Array, Array, Array]:
+    a = np.sqrt(3.0 * u)
+    decay = np.exp(-a)
+    # d²k/du² grows as 1/√u, but only u times it is ever used: at a duplicate any finite number will do.
+    return (1.0 + a) * decay, -1.5 * decay, 2.25 * decay / np.maximum(a, 1e-100)
+
+
 def _rbf(u: Array) -> Array:
     return np.exp(-u)
 
@@ -57,11 +73,16 @@ def _rbf_derivative(u: Array) -> tuple[Array, Array]:
     return value, -value
 
 
+def _rbf_curvature(u: Array) -> tuple[Array, Array, Array]:
+    value = np.exp(-u)
+    return value, -value, value
+
+
 KERNELS = {
     kernel.name: kernel
     for kernel in (
-        Kernel("matern52", 2.5, _matern52, _matern52_derivative),
-        Kernel("matern32", 1.5, _matern32, _matern32_derivative),
-        Kernel("rbf", None, _rbf, _rbf_derivative),  # exp(−r²/θ²): GPyTorch's ℓ is θ/√2
+        Kernel("matern52", 2.5, _matern52, _matern52_derivative, _matern52_curvature),
+        Kernel("matern32", 1.5, _matern32, _matern32_derivative, _matern32_curvature),
+        Kernel("rbf", None, _rbf, _rbf_derivative, _rbf_curvature),  # exp(−r²/θ²): GPyTorch's ℓ is θ/√2
     )
 }

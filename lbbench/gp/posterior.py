@@ -15,6 +15,8 @@ from lbbench.gp.data import Data
 from lbbench.gp.kernels import Kernel
 from lbbench.gp.linalg import safe_cholesky, solve_lower
 
+BLOCK = 64  # points predicted at a time, few enough for the intermediate arrays to stay in the cache
+
 
 class Posterior(Protocol):
     """What a method and an acquisition function need of a posterior."""
@@ -76,24 +78,55 @@ class BoxPosterior:
         return self._inverse[: self.n, : self.n]
 
     def predict(self, points: Points) -> tuple[Array, Array]:
-        k = self.kernel.value(cdist(points, self.data.x, "sqeuclidean") / self.lengthscale**2)
-        whitened = k @ self.inverse.T
-        return k @ self._weights, _std(1.0 - np.einsum("ij,ij->i", whitened, whitened))
+        mean, variance = np.empty(len(points)), np.empty(len(points))
+        for start in range(0, len(points), BLOCK):
+            block = slice(start, start + BLOCK)
+            k = self.kernel.value(cdist(points[block], self.data.x, "sqeuclidean") / self.lengthscale**2)
+            whitened = k @ self.inverse.T
+            mean[block] = k @ self._weights
+            variance[block] = 1.0 - np.einsum("kn,kn->k", whitened, whitened)
+        return mean, _std(variance)
 
     def gradient(self, points: Points) -> tuple[Array, Array, Array, Array]:
         """Mean `(k,)`, standard deviation `(k,)`, and their gradients in the unit cube, `(k, d)` each."""
-        x = self.data.x
-        k, slope = self.kernel.derivative(cdist(points, x, "sqeuclidean") / self.lengthscale**2)
+        return self.expand(points)[:4]
+
+    def expand(self, points: Points) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """Mean and standard deviation `(k,)`, their gradients `(k, d)`, and their Hessians `(k, d, d)`.
+
+        With α = (K + λI)⁻¹z and κ = (K + λI)⁻¹k: ∇μ = Σᵢ αᵢ∇kᵢ, σ∇σ = −Σᵢ κᵢ∇kᵢ, and
+        σ∇²σ = −∇σ∇σᵀ − Σᵢ κᵢ∇²kᵢ − (L⁻¹∇k)ᵀ(L⁻¹∇k).
+        """
+        n, dim = self.data.x.shape
+        offset = (points[:, :, None] - self.data.x.T) / self.lengthscale  # (k, d, n); derivatives by x/θ until the end
+        k, slope, curvature = self.kernel.curvature(np.einsum("kdn,kdn->kn", offset, offset))
         whitened = k @ self.inverse.T
-        std = _std(1.0 - np.einsum("ij,ij->i", whitened, whitened))
+        std = _std(1.0 - np.einsum("kn,kn->k", whitened, whitened))
+        solved = whitened @ self.inverse
+        jacobian = 2.0 * slope[:, None] * offset
+        white_jacobian = (jacobian.reshape(-1, n) @ self.inverse.T).reshape(jacobian.shape)
 
-        def pull(weights: Array) -> Array:
-            """Σᵢ weightsᵢ ∇k(·, xᵢ), from ∇k = 2 k'(u)(· − xᵢ)/θ²."""
-            pulled = weights * slope
-            return (2.0 / self.lengthscale**2) * (points * pulled.sum(1, keepdims=True) - pulled @ x)
+        def second(weights: Array) -> Array:
+            """Σᵢ weightsᵢ ∇²kᵢ for weights `(k, n)` or `(n,)`."""
+            bent = (4.0 * weights * curvature)[:, None] * offset
+            return bent @ offset.transpose(0, 2, 1) + np.eye(dim) * (2.0 * (weights * slope).sum(1))[:, None, None]
 
-        std_gradient = -pull(whitened @ self.inverse) / np.maximum(std, 1e-12)[:, None]
-        return k @ self._weights, std, pull(self._weights), std_gradient
+        scale = 1.0 / np.maximum(std, 1e-12)
+        std_gradient = -scale[:, None] * (jacobian @ solved[:, :, None])[:, :, 0]
+        std_hessian = -scale[:, None, None] * (
+            std_gradient[:, :, None] * std_gradient[:, None]
+            + second(solved)
+            + white_jacobian @ white_jacobian.transpose(0, 2, 1)
+        )
+        to_first, to_second = 1.0 / self.lengthscale, 1.0 / self.lengthscale**2
+        return (
+            k @ self._weights,
+            std,
+            to_first * (jacobian @ self._weights),
+            to_first * std_gradient,
+            to_second * second(self._weights),
+            to_second * std_hessian,
+        )
 
 
 class PoolPosterior:

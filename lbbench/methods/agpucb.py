@@ -25,10 +25,10 @@ class AGPUCB:
     def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
         """One step of GP-UCB with this step's length scale."""
         lengthscale = self._schedule.shortest(t)
-        fixed = self.surrogate.beta == "fixed"
-        norm = self.surrogate.believed_norm(
-            self.surrogate.norm * (1.0 if fixed else self.b(t)), lengthscale, self._schedule.lengthscale0, data.domain.dim
-        )
+        norm = self.surrogate.norm
+        if self.surrogate.beta == "theory":
+            lengthscale0 = self._schedule.lengthscale0
+            norm = self.surrogate.believed_norm(max(1.0, self.b(t)) * norm, lengthscale, lengthscale0, data.domain.dim)
         return self.surrogate.step(data, self.surrogate.fit(data, lengthscale), norm, maximise)
 
     def observe(self, step: Step, t: int, y: float) -> Step:

@@ -22,6 +22,7 @@ class Step:
 
     `point` is `(1,)` in a pool and `(1, d)` in a box. `sigma` is the posterior standard deviation at the point in raw
     units of y, `candidates` the length scales that stood to choose from, `eliminated` those that the step dropped.
+    `divergences`, `rhat` and `ess` (effective sample size) tell how well a Markov chain of length scales mixed.
     Fields that a method has no use for stay None or empty.
     """
 
@@ -34,6 +35,9 @@ class Step:
     candidates: tuple[float, ...] = ()
     eliminated: tuple[float, ...] = ()
     jitter: float | None = None
+    divergences: int | None = None
+    rhat: float | None = None
+    ess: float | None = None
 
 
 class Method(Protocol):

@@ -1,13 +1,18 @@
 """Uniform random search."""
 
+from dataclasses import dataclass
+
 from numpy.random import Generator
 
 from lbbench.gp.data import Data
-from lbbench.methods.base import Maximise, Step
+from lbbench.methods.base import Maximise, Step, Surrogate
 
 
+@dataclass
 class Random:
-    """Evaluates independent uniform points; learns nothing."""
+    """Evaluates independent uniform points; has no use for the surrogate."""
+
+    surrogate: Surrogate
 
     def start(self, data: Data) -> None:
         """Nothing to set up."""

@@ -1,5 +1,7 @@
 """Pools of measured materials (Liang et al. 2021, PV-Lab), read from the installed `bocode` package."""
 
+import importlib.util
+
 import numpy as np
 
 from lbbench.domain import Array, Pool
@@ -9,17 +11,27 @@ from lbbench.problems.base import Problem
 DATASETS = {"agnp": "AgNP", "crossedbarrel": "CrossedBarrel"}
 
 
-def materials(name: str, noise_std: float = 0.0) -> Problem:
-    """The pool of that name (a key of `DATASETS`): replicates averaged, losses negated for maximisation.
+def require_data(name: str) -> None:
+    """Raises `UsageError` if the problem of that name needs `bocode` and it is not installed."""
+    if name in DATASETS and importlib.util.find_spec("bocode") is None:
+        raise UsageError(f"problem={name} needs the data of the package 'bocode': pip install 'bocode>=1.0.1'")
 
-    Raises `UsageError` if `bocode` is not installed.
-    """
-    try:
-        import bocode
-    except ImportError as error:
-        raise UsageError(
-            f"problem={name} needs the measurements of the 'bocode' package: pip install 'bocode>=1.0.1'"
-        ) from error
+
+def agnp(noise_std: float = 0.0) -> Problem:
+    """Silver-nanoparticle synthesis: 164 candidates, 5 flow rates, spectral loss (Mekki-Berrada et al. 2021)."""
+    return _pool("agnp", noise_std)
+
+
+def crossedbarrel(noise_std: float = 0.0) -> Problem:
+    """3-d printed crossed barrels: 600 candidates, 4 dimensions, toughness (Gongora et al. 2020)."""
+    return _pool("crossedbarrel", noise_std)
+
+
+def _pool(name: str, noise_std: float) -> Problem:
+    """A data set with replicates averaged and losses negated for maximisation."""
+    require_data(name)
+    import bocode
+
     dataset = getattr(bocode, DATASETS[name])()
     candidates = np.ascontiguousarray(dataset.candidates.numpy(), dtype=float)
     values = np.asarray(dataset.values.numpy(), dtype=float)

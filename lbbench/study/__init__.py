@@ -1,0 +1,1 @@
+"""From a command line to traces on disk."""

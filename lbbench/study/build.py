@@ -1,0 +1,71 @@
+"""From settings to the objects of a run: problem, method, optimizer."""
+
+import importlib
+from dataclasses import fields
+from typing import Any
+
+from lbbench import growth
+from lbbench.acquisition import Maximiser
+from lbbench.gp.kernels import KERNELS
+from lbbench.methods.base import Method, Surrogate
+from lbbench.methods.lengthscales import Shrinking
+from lbbench.optimizer import Optimizer
+from lbbench.problems.base import Problem
+from lbbench.study.settings import Settings
+
+PROBLEMS = {
+    "berkenkamp": "lbbench.problems.synthetic:berkenkamp",
+    "michalewicz": "lbbench.problems.synthetic:michalewicz",
+    "agnp": "lbbench.problems.materials:agnp",
+    "crossedbarrel": "lbbench.problems.materials:crossedbarrel",
+}
+METHODS = {
+    "lb": "lbbench.methods.lb:LB",
+    "lnb": "lbbench.methods.lnb:LNB",
+    "agpucb": "lbbench.methods.agpucb:AGPUCB",
+    "mle": "lbbench.methods.mle:MLE",
+    "mcmc": "lbbench.methods.mcmc:MCMC",
+    "oracle": "lbbench.methods.oracle:Oracle",
+    "random": "lbbench.methods.random:Random",
+}
+
+
+def find(target: str) -> Any:
+    """What `module:name` names; only what a run needs is imported."""
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def problem(settings: Settings) -> Problem:
+    """The objective of a run."""
+    own = {key: value for key, value in settings["problem"].items() if key not in ("name", "initial")}
+    built: Problem = find(PROBLEMS[settings.problem])(**own)
+    return built
+
+
+def method(settings: Settings, objective: Problem) -> Method:
+    """The method of a run, not yet started."""
+    gp = settings["gp"]
+    surrogate = Surrogate(**{**gp, "kernel": KERNELS[gp["kernel"]], "noise_std": objective.noise_std})
+    own: dict[str, Any] = {key: value for key, value in settings["method"].items() if key != "name"}
+    own |= {key: growth.parse(own[key]) for key in ("g", "b") if key in own}
+    if own.get("lengthscale") == "auto":
+        from lbbench.methods.oracle import estimate_lengthscale
+
+        own["lengthscale"] = estimate_lengthscale(objective, surrogate.kernel, surrogate.regulariser)
+    if "theta0" in own:
+        own["shrinking"] = Shrinking(**{field.name: own.pop(field.name) for field in fields(Shrinking)})
+    built: Method = find(METHODS[settings.method])(surrogate=surrogate, **own)
+    return built
+
+
+def optimizer(settings: Settings, objective: Problem, seed: int) -> Optimizer:
+    """The ask-and-tell optimizer of a run."""
+    return Optimizer(
+        domain=objective.domain,
+        method=method(settings, objective),
+        name=objective.name,
+        seed=seed,
+        initial=settings["problem"]["initial"],
+        maximiser=Maximiser(**settings["acquisition"]),
+    )

@@ -1,0 +1,126 @@
+"""What each setting may be. Light to import: every usage error is found here, before any heavy library loads."""
+
+import math
+import re
+from collections.abc import Callable
+
+from lbbench import growth
+
+Value = str | int | float | bool | tuple[int, ...]
+Check = Callable[[str], Value]
+
+
+def choice(*options: str) -> Check:
+    """One of the given words."""
+
+    def check(text: str) -> str:
+        if text.lower() not in options:
+            raise ValueError(f"one of {', '.join(options)}")
+        return text.lower()
+
+    return check
+
+
+def integer(at_least: int = 1, at_most: int = 10**9) -> Check:
+    """A whole number in a range."""
+
+    def check(text: str) -> int:
+        if not re.fullmatch(r"[+-]?\d{1,10}", text) or not at_least <= int(text) <= at_most:
+            raise ValueError(f"a whole number from {at_least}" + (f" to {at_most}" if at_most < 10**9 else " up"))
+        return int(text)
+
+    return check
+
+
+def number(allowed: str, test: Callable[[float], bool]) -> Check:
+    """A finite number that passes a test; `allowed` says in words which do."""
+
+    def check(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or not test(value):
+            raise ValueError(allowed)
+        return value
+
+    return check
+
+
+def either(word: str, check: Check) -> Check:
+    """A word of its own, or whatever `check` takes."""
+
+    def checked(text: str) -> Value:
+        if text == word:
+            return word
+        try:
+            return check(text)
+        except ValueError as error:
+            raise ValueError(f"'{word}' or {error}") from None
+
+    return checked
+
+
+def boolean(text: str) -> bool:
+    """`true` or `false`."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.lower() == "true"
+
+
+def expression(text: str) -> str:
+    """A growth function, without whitespace."""
+    return growth.parse(text).text
+
+
+def path(text: str) -> str:
+    """A path on disk."""
+    if not text.strip() or "\0" in text:
+        raise ValueError("a directory")
+    return text
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """`10`: 0 to 9; `5-9`: that range; `[3,7]`: those."""
+    if re.fullmatch(r"\d{1,6}", text) and int(text) > 0:
+        return tuple(range(int(text)))
+    if (found := re.fullmatch(r"(\d{1,9})-(\d{1,9})", text)) and 0 <= int(found[2]) - int(found[1]) < 10**6:
+        return tuple(range(int(found[1]), int(found[2]) + 1))
+    if re.fullmatch(r"\[\s*\d{1,9}(\s*,\s*\d{1,9})*\s*\]", text):
+        return tuple(dict.fromkeys(int(seed) for seed in re.findall(r"\d+", text)))
+    raise ValueError("a count (10: seeds 0 to 9), a range (5-9) or a list ([3,7])")
+
+
+positive = number("a number above 0", lambda value: value > 0)
+lengthscale = number("a number above 0, in unit-cube units", lambda value: value > 0)
+
+CHECKS: dict[str, Check] = {
+    "iterations": integer(),
+    "kernel": choice("matern52", "matern32", "rbf"),
+    "regulariser": positive,
+    "beta": choice("fixed", "theory"),
+    "norm": positive,
+    "delta": number("a number between 0 and 1", lambda value: 0 < value < 1),
+    "raw_samples": integer(at_most=2**20),
+    "restarts": integer(at_most=10_000),
+    "seeds": seeds,
+    "out": path,
+    "jobs": either("auto", integer(at_most=4096)),
+    "cores_per_run": either("auto", integer(at_most=4096)),
+    "force": boolean,
+    "g": expression,
+    "b": expression,
+    "t0": either("auto", number("a number from 1 up", lambda value: value >= 1)),
+    "theta0": either("mle", lengthscale),
+    "lengthscale": either("auto", lengthscale),
+    "spacing": choice("d_plus_2nu", "d"),
+    "elimination": choice("prior", "posterior", "posterior2"),
+    "regret_bound": choice("paper", "matern"),
+    "sampler": choice("quadrature", "nuts"),
+    "nodes": integer(at_most=64),
+    "warmup": integer(at_most=10**6),
+    "samples": integer(at_least=4, at_most=10**6),
+    "dim": lambda text: int(choice("2", "5", "10")(text)),
+    "initial": integer(at_most=10_000),
+    "noise_std": number("a number from 0 up", lambda value: value >= 0),
+}

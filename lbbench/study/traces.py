@@ -1,0 +1,83 @@
+"""Traces on disk: one parquet file per run, one row per evaluation.
+
+A directory of them reads as one table: `pandas.read_parquet("results/traces")`.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SCHEMA_VERSION = 1
+KEY = b"lbbench"  # of the JSON in a file's metadata
+
+SCHEMA = pa.schema(
+    [
+        pa.field("problem", pa.string(), nullable=False),
+        pa.field("method", pa.string(), nullable=False),
+        pa.field("growth", pa.string()),
+        pa.field("seed", pa.int64(), nullable=False),
+        pa.field("run_id", pa.string(), nullable=False),  # hash of the settings: the same for every seed
+        pa.field("t", pa.int64(), nullable=False),  # 0 and below: initial design
+        pa.field("phase", pa.string(), nullable=False),  # "initial" or "search"
+        pa.field("x", pa.list_(pa.float64()), nullable=False),  # user units
+        pa.field("y", pa.float64(), nullable=False),  # observed, for maximisation
+        pa.field("f", pa.float64(), nullable=False),  # without noise
+        pa.field("regret", pa.float64(), nullable=False),
+        pa.field("simple_regret", pa.float64(), nullable=False),
+        pa.field("cumulative_regret", pa.float64(), nullable=False),
+        pa.field("lengthscale", pa.float64()),
+        pa.field("norm", pa.float64()),
+        pa.field("beta", pa.float64()),
+        pa.field("sigma", pa.float64()),  # posterior standard deviation at x, in units of y
+        pa.field("information_gain", pa.float64()),
+        pa.field("candidates", pa.list_(pa.float64())),  # length scales that stood to choose from
+        pa.field("eliminated", pa.list_(pa.float64())),  # length scales dropped after this step
+        pa.field("jitter", pa.float64()),
+        pa.field("divergences", pa.int64()),  # of NUTS
+        pa.field("rhat", pa.float64()),
+        pa.field("ess", pa.float64()),
+        pa.field("suggest_s", pa.float64(), nullable=False),
+        pa.field("evaluate_s", pa.float64(), nullable=False),
+    ]
+)
+
+
+def trace_path(out: Path, problem: str, method: str, seed: int, settings_id: str) -> Path:
+    """Where a run's trace lives below the output directory."""
+    return out / "traces" / problem / method / f"seed={seed}-{settings_id}.parquet"
+
+
+def write(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
+    """Write a trace under its final name only once it is whole and on disk."""
+    table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
+    content = json.dumps({"schema_version": SCHEMA_VERSION, **metadata}, sort_keys=True)
+    table = table.replace_schema_metadata({KEY: content.encode()})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            pq.write_table(table, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """The settings, versions and circumstances of a trace."""
+    metadata: dict[str, Any] = json.loads(pq.read_schema(path).metadata[KEY])
+    return metadata
+
+
+def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Traces as one table, in the order of the paths."""
+    tables = [pq.read_table(path, columns=columns, partitioning=None) for path in paths]
+    frame: pd.DataFrame = pa.concat_tables([table.replace_schema_metadata() for table in tables]).to_pandas()
+    return frame

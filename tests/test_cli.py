@@ -1,0 +1,143 @@
+"""The command line as a user types it, in processes of its own."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "lbbench"]
+
+
+def lbbench(*arguments, cwd):
+    return subprocess.run([*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+WRONG = {
+    "run method=foo": ["method=foo", "agpucb, lb, lnb, mcmc, mle, oracle, random"],
+    "run problem=foo": ["problem=foo", "agnp, berkenkamp, crossedbarrel, michalewicz"],
+    "run seeds=-1": ["seeds=-1", "a count", "a range", "a list"],
+    "run iterations=0": ["iterations=0", "whole number from 1 up"],
+    "run iterations=2.5": ["iterations=2.5", "whole number"],
+    "run g=t^": ["g=t^", "^ expected a number, t"],
+    'run g=__import__("os")': ['g=__import__("os")', "^ expected a number, t"],
+    "run g=1/(t-3)": ["g=1/(t-3)", "t=3"],
+    "run methd=lb": ["methd", "did you mean 'method'", "problem"],
+    "run method=lb method=mle": ["method", "given twice", "commas"],
+    "run kernel=rbf gp.kernel=rbf": ["kernel", "given twice"],
+    "run method=random elimination=prior": ["elimination", "allowed here"],
+    "run elimination=maybe": ["elimination=maybe", "prior, posterior, posterior2"],
+    "run theta0=-0.5": ["theta0=-0.5", "'mle' or a number above 0"],
+    "run problem.dim=3": ["problem.dim=3", "2, 5, 10"],
+    "run noise_std=nan": ["noise_std=nan", "from 0 up"],
+    "run seeds=1,2": ["seeds", "one value"],
+    "run lb": ["lb", "key=value"],
+    "run g=": ["g=", "empty"],
+    "run out=${oc.env:HOME}": ["out", "not allowed"],
+    "run +experiment=figure99": ["+experiment=figure99", "figure3"],
+    "run --fast": ["--fast"],
+    "fly": ["fly"],
+    "list colours": ["colours", "methods, problems"],
+    "show problem=foo": ["problem=foo", "agnp"],
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_lines_exit_with_2_and_one_or_two_lines(line, tmp_path):
+    result = lbbench(*line.split(" "), cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert 1 <= len(result.stderr.splitlines()) <= 2
+    assert "Traceback" not in result.stderr
+    for word in WRONG[line]:
+        assert word in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pointer_stands_under_the_character(tmp_path):
+    text, pointer = lbbench("run", "g=max(2, t^)", cwd=tmp_path).stderr.splitlines()
+    assert text[pointer.index("^")] == ")"
+
+
+HEAVY = ("torch", "botorch", "gpytorch", "pyro", "numpy", "scipy", "pandas", "hydra")
+
+
+@pytest.mark.parametrize("line", ["--help", "run --help", "list", *WRONG])
+def test_help_list_and_usage_errors_import_nothing_heavy(line, tmp_path):
+    code = (
+        "import sys; from lbbench.cli import main\n"
+        "try: main()\n"
+        f"finally: print(sorted(set({HEAVY}) & set(sys.modules)), file=open('found', 'w'))"
+    )
+    subprocess.run([sys.executable, "-c", code, *line.split(" ")], cwd=tmp_path, capture_output=True, timeout=60)
+    assert (tmp_path / "found").read_text().strip() == "[]"
+
+
+def fastest(command, cwd):
+    times = []
+    for _ in range(7):
+        started = time.perf_counter()
+        subprocess.run(command, cwd=cwd, capture_output=True, timeout=60)
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+@pytest.mark.skipif("LBBENCH_TIMED" not in os.environ, reason="a timed check; set LBBENCH_TIMED=1 on a quiet machine")
+def test_usage_errors_need_under_four_times_the_import_of_typer(tmp_path):
+    reference = fastest([sys.executable, "-c", "import typer"], tmp_path)
+    for line in ("--help", "run methd=lb", "run method=foo", "run g=t^"):
+        assert fastest([*COMMAND, *line.split()], tmp_path) < 4 * reference
+
+
+def test_list_and_show(tmp_path):
+    listed = lbbench("list", cwd=tmp_path)
+    assert listed.returncode == 0
+    for name in ("lb ", "random", "agnp", "crossedbarrel", "figure3"):
+        assert name in listed.stdout
+    shown = lbbench("show", "method=lb", "g=t^0.25", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "g = t^0.25" in shown.stdout
+    assert "one of prior, posterior, posterior2" in shown.stdout
+    assert "noise_std" not in shown.stdout
+
+
+def test_show_problem_has_its_facts(tmp_path):
+    shown = lbbench("show", "problem=agnp", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "pool of 164" in shown.stdout
+    assert "-0.14836082" in shown.stdout
+    assert "length scale" in shown.stdout
+
+
+def test_version_and_doctor(tmp_path):
+    assert lbbench("--version", cwd=tmp_path).stdout.startswith("lbbench ")
+    found = lbbench("doctor", cwd=tmp_path)
+    assert found.returncode == 0, found.stdout
+    for word in ("numpy", "cores", "memory", "disk", "configs"):
+        assert word in found.stdout
+
+
+def test_run_skips_and_forces(tmp_path):
+    line = ["run", "method=random", "problem=berkenkamp", "seeds=2", "iterations=5", "jobs=1"]
+    first = lbbench(*line, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "2 runs" in first.stdout
+    assert "berkenkamp" in first.stdout
+    traces = sorted((tmp_path / "results/traces/berkenkamp/random").iterdir())
+    assert [trace.name[:7] for trace in traces] == ["seed=0-", "seed=1-"]
+    before = [trace.stat().st_mtime_ns for trace in traces]
+    again = lbbench(*line, cwd=tmp_path)
+    assert "2 of 2 runs are already there" in again.stdout
+    assert [trace.stat().st_mtime_ns for trace in traces] == before
+    forced = lbbench(*line, "force=true", cwd=tmp_path)
+    assert "already there" not in forced.stdout
+    assert [trace.stat().st_mtime_ns for trace in traces] != before
+
+
+def test_a_failed_run_is_named_and_the_exit_code_is_1(tmp_path):
+    (tmp_path / "results").write_text("a file where a directory should be")
+    result = lbbench("run", "method=random", "problem=berkenkamp", "seeds=1", "iterations=2", "jobs=1", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "failed: berkenkamp random seed=0: " in result.stdout
+    assert "Traceback" not in result.stdout + result.stderr

@@ -1,0 +1,116 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lbbench.errors import UsageError
+from lbbench.study.checks import CHECKS, seeds
+from lbbench.study.settings import Settings, _leaves, compose, config_dir, load, options, plan, split
+
+
+def test_seeds():
+    assert seeds("10") == tuple(range(10))
+    assert seeds("5-9") == (5, 6, 7, 8, 9)
+    assert seeds("[3,7]") == seeds("[3, 7, 3]") == (3, 7)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "9-5", "[]", "[1,]", "1.5", "ten", "[-1]", ""])
+def test_wrong_seeds(text):
+    with pytest.raises(ValueError, match="a count"):
+        seeds(text)
+
+
+def test_commas_split_outside_brackets_and_quotes():
+    assert split("lb,mle") == ["lb", "mle"]
+    assert split("max(2, t^0.25),t^0.5") == ["max(2, t^0.25)", "t^0.5"]
+    assert split("[3,7]") == ["[3,7]"]
+    assert split("'a,b',c") == ["'a,b'", "c"]
+
+
+def test_sweep_is_the_product_of_what_applies():
+    planned = plan(["method=lb,random", "problem=agnp,berkenkamp", "g=t^0.25,t^0.5", "seeds=[3,7]"])
+    cells = [(c.method, c.problem, dict(c.values)) for c in planned.combinations]
+    assert cells == [
+        (method, problem, values)
+        for method, growths in (("lb", [{"method.g": "t^0.25"}, {"method.g": "t^0.5"}]), ("random", [{}]))
+        for problem in ("agnp", "berkenkamp")
+        for values in growths
+    ]
+    assert planned.swept == ("method.g",)
+    assert {c.seeds for c in planned.combinations} == {(3, 7)}
+
+
+@pytest.mark.parametrize("name", ["LB", "lb", "LB-GP-UCB", "lb_gp_ucb"])
+def test_method_names_are_folded(name):
+    assert plan([f"method={name}"]).combinations[0].method == "lb"
+
+
+def test_a_gp_ucb_is_folded():
+    assert plan(["method=A-GP-UCB"]).combinations[0].method == "agpucb"
+
+
+def test_values_reach_the_settings_with_their_types():
+    line = ["problem=michalewicz", "dim=2", "noise_std=0.1", "g=max(2, t^0.25)", "kernel=RBF", "theta0=0.50", "beta=theory"]
+    settings = compose(plan(line).combinations[0])
+    assert settings["problem"] == {"name": "michalewicz", "dim": 2, "initial": 10, "noise_std": 0.1}
+    assert settings["method"]["g"] == "max(2,t^0.25)"
+    assert settings["method"]["theta0"] == 0.5
+    assert settings["gp"]["kernel"] == "rbf"
+    assert settings["gp"]["beta"] == "theory"
+    assert settings["gp"]["regulariser"] == 1e-4
+    assert settings["iterations"] == 250
+
+
+def test_full_and_last_names_are_the_same_key():
+    one, other = (compose(plan([f"{key}=0.1"]).combinations[0]) for key in ("noise_std", "problem.noise_std"))
+    assert one.id == other.id
+
+
+def test_id_depends_on_what_affects_results_only():
+    base = compose(plan([]).combinations[0]).id
+    for same in (["jobs=2"], ["out=elsewhere"], ["seeds=3"], ["force=true"], ["theta0=mle"], ["norm=1"], ["g= sqrt( t )"]):
+        assert compose(plan(same).combinations[0]).id == base
+    different = [["norm=2"], ["iterations=60"], ["g=t^0.5"], ["kernel=rbf"], ["restarts=5"], ["dim=2"]]
+    ids = {compose(plan(other).combinations[0]).id for other in different}
+    assert len(ids | {base}) == len(different) + 1
+    assert Settings({"b": 1, "a": 2}).id == Settings({"a": 2, "b": 1}).id
+
+
+def test_experiments_expand_and_yield_to_the_command_line():
+    planned = plan(["+experiment=figure3"])
+    assert sum(len(c.seeds) for c in planned.combinations) == 240
+    assert {len(c.seeds) for c in planned.combinations if c.problem == "agnp"} == {20}
+    narrowed = plan(["+experiment=figure3", "method=lb", "seeds=1"])
+    assert [(c.method, c.problem, c.seeds) for c in narrowed.combinations] == [
+        ("lb", problem, (0,)) for problem in ("berkenkamp", "agnp", "michalewicz", "crossedbarrel")
+    ]
+
+
+def test_every_setting_in_configs_has_a_check_that_its_default_passes():
+    trees = [load("config")] + [load(f"{group}/{name}") for group in ("method", "problem") for name in options(group)]
+    for tree in trees:
+        tree.pop("defaults", None)
+        for key in _leaves(tree):
+            assert key.rpartition(".")[2] in CHECKS
+    for group in ("method", "problem"):
+        for name in options(group):
+            compose(plan([f"{group}={name}"]).combinations[0])
+            assert load(f"{group}/{name}")["name"] == name
+    for name in options("experiment"):
+        assert plan([f"+experiment={name}"]).combinations
+    assert (config_dir() / "config.yaml").is_file()
+
+
+@given(st.sampled_from(sorted(CHECKS)), st.text(max_size=20))
+def test_any_value_is_taken_or_is_a_usage_error(key, value):
+    try:
+        plan([f"{key}={value}"])
+    except UsageError as error:
+        assert len(str(error).splitlines()) <= 2  # noqa: PT017
+
+
+@given(st.text(max_size=30))
+def test_any_argument_is_taken_or_is_a_usage_error(argument):
+    try:
+        plan([argument])
+    except UsageError as error:
+        assert len(str(error).splitlines()) <= 2  # noqa: PT017

@@ -1,0 +1,133 @@
+"""Whole runs: determinism, common random numbers, regret, and what is on disk."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from lbbench.problems.synthetic import berkenkamp
+from lbbench.study import loop, traces
+from lbbench.study.runner import execute, runs
+from lbbench.study.session import Session
+from lbbench.study.settings import compose, options, plan
+from lbbench.study.traces import SCHEMA
+
+TIMES = ["suggest_s", "evaluate_s"]
+METHODS = list(options("method"))
+
+
+def study(out, *line):
+    planned = plan([*line, f"out={out}"])
+    todo = runs(planned)
+    outcomes = execute(todo, planned.study, lambda outcome: None)
+    assert [outcome.error for outcome in outcomes] == [None] * len(todo)
+    return {(run.settings.problem, run.settings.method, run.seed): traces.read([run.path]) for run in todo}
+
+
+def rows(*line, seed=0):
+    return pd.DataFrame(loop.run(compose(plan(line).combinations[0]), seed))
+
+
+def test_traces_are_bit_identical_for_any_jobs_and_any_order_of_seeds(tmp_path):
+    line = ["method=lb,random", "problem=berkenkamp,crossedbarrel,michalewicz", "iterations=12"]
+    one = study(tmp_path / "one", *line, "seeds=2", "jobs=1")
+    two = study(tmp_path / "two", *line, "seeds=[1,0]", "jobs=2")
+    assert one.keys() == two.keys()
+    assert len(one) == 12
+    for key, trace in one.items():
+        pd.testing.assert_frame_equal(trace.drop(columns=TIMES), two[key].drop(columns=TIMES), check_exact=True)
+
+
+@pytest.mark.parametrize("problem", ["berkenkamp", "michalewicz", "agnp", "crossedbarrel"])
+def test_every_method_gets_the_same_initial_design_and_noise(problem):
+    line = [f"problem={problem}", "iterations=1", "noise_std=0.3"]
+    designs = [rows(*line, f"method={method}", seed=3) for method in METHODS]
+    initial = [design[design.phase == "initial"] for design in designs]
+    for other in initial[1:]:
+        pd.testing.assert_frame_equal(initial[0][["t", "x", "y", "f"]], other[["t", "x", "y", "f"]], check_exact=True)
+    noise = [design.iloc[-1].y - design.iloc[-1].f for design in designs]
+    assert np.ptp(noise) < 1e-12
+    assert abs(noise[0]) > 0
+    assert not np.allclose(np.stack(initial[0].x), np.stack(rows(*line, "method=random", seed=4).x)[:-1])
+
+
+def test_noise_has_the_asked_for_standard_deviation_and_is_independent_of_the_design():
+    found = rows("method=random", "problem=berkenkamp", "iterations=2000", "noise_std=0.3")
+    noise = found.y - found.f
+    assert noise.std() == pytest.approx(0.3, rel=0.06)
+    assert abs(np.corrcoef(noise, found.f)[0, 1]) < 0.1
+    assert abs(noise.autocorr(1)) < 0.1
+
+
+def test_regrets_follow_their_definitions():
+    found = rows("method=random", "problem=berkenkamp", "iterations=30", "noise_std=1.0")
+    problem = berkenkamp()
+    f = problem.evaluate(np.array(found.x.tolist()))
+    assert found.f.tolist() == f.tolist()
+    assert found.t.tolist() == list(range(-2, 31))
+    assert found.phase.tolist() == ["initial"] * 3 + ["search"] * 30
+    np.testing.assert_allclose(found.regret, problem.optimum - f)
+    np.testing.assert_allclose(found.simple_regret, problem.optimum - np.maximum.accumulate(f))
+    np.testing.assert_allclose(found.cumulative_regret[:3], 0)
+    np.testing.assert_allclose(found.cumulative_regret[3:], np.cumsum(problem.optimum - f[3:]))
+
+
+def test_a_directory_of_traces_is_one_table_with_the_columns_of_the_schema(tmp_path):
+    study(tmp_path, "method=lb,random", "problem=berkenkamp,agnp", "iterations=4", "seeds=2", "jobs=1")
+    table = pd.read_parquet(tmp_path / "traces")
+    assert table.columns.tolist() == SCHEMA.names
+    assert len(table) == 2 * 2 * (3 + 4) + 2 * 2 * (10 + 4)
+    lb = table[(table.method == "lb") & (table.t > 0)]
+    assert (lb.lengthscale > 0).all()
+    assert all(theta in candidates for theta, candidates in zip(lb.lengthscale, lb.candidates, strict=True))
+    assert (lb.groupby("problem").candidates.first().map(len) == 6).all()
+    assert table[table.method == "random"].lengthscale.isna().all()
+    assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".tmp")]
+
+
+def test_metadata_tells_the_settings_and_where_they_ran(tmp_path):
+    study(tmp_path, "problem=berkenkamp", "iterations=2", "seeds=[4]", "jobs=1", "noise_std=0.1", "elimination=posterior")
+    (path,) = tmp_path.rglob("*.parquet")
+    metadata = traces.read_metadata(path)
+    assert metadata["schema_version"] == traces.SCHEMA_VERSION
+    assert metadata["settings"]["problem"]["noise_std"] == 0.1
+    assert metadata["settings"]["method"]["elimination"] == "posterior"
+    assert metadata["seed"] == 4
+    assert {"versions", "commit", "cpu", "threads", "peak_memory_mb", "wall_s"} <= metadata.keys()
+    assert json.loads(pq.read_schema(path).metadata[traces.KEY]) == metadata
+
+
+def test_a_failed_write_leaves_no_file(tmp_path):
+    path = tmp_path / "a" / "trace.parquet"
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        traces.write(path, [{"problem": object()}], {})
+    assert [found for found in tmp_path.rglob("*") if found.is_file()] == []
+
+
+def test_a_run_that_raises_does_not_end_the_others(tmp_path, monkeypatch, capsys):
+    original = loop.run
+
+    def run(settings, seed):
+        if seed == 1:
+            raise ArithmeticError("the objective broke\nsecond line")
+        return original(settings, seed)
+
+    monkeypatch.setattr(loop, "run", run)
+    line = ["method=random", "problem=berkenkamp", "iterations=2", "seeds=3", "jobs=1", f"out={tmp_path}"]
+    assert Session(plan(line)).run() == 1
+    printed = capsys.readouterr().out
+    assert printed.count("failed: berkenkamp random seed=1: ArithmeticError: the objective broke") == 2
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2
+    monkeypatch.setattr(loop, "run", original)
+    assert Session(plan(line)).run() == 0
+    assert "2 of 3 runs are already there" in capsys.readouterr().out
+    assert len(list(tmp_path.rglob("*.parquet"))) == 3
+
+
+def test_a_small_pool_can_be_played_past_its_size():
+    found = rows("method=lb", "problem=agnp", "initial=164", "iterations=20")
+    assert len(found) == 164 + 20
+    assert found[found.t <= 0].x.map(tuple).nunique() == 164
+    assert (found[found.t > 0].simple_regret == 0).all()
