@@ -23,5 +23,21 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+bench: setup
+	$(BIN)/python tests/bench/bench.py
+
+# Exact versions from a fresh environment, to be committed after a change of dependencies.
+lock:
+	rm -rf .venv
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet torch==2.13.0
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	echo '# Exact versions of all that the Makefile installs; made by `make lock`.' > requirements.lock
+	$(BIN)/pip freeze --exclude-editable --exclude pip --exclude setuptools | sed 's/^torch==.*/torch==2.13.0/' >> requirements.lock
+
+paper: setup
+	$(BIN)/lbbench run +experiment=findings
+	$(BIN)/lbbench findings
+
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,7 +20,9 @@ app = typer.Typer(
 
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE[,VALUE...]]...", help="Settings; commas sweep. See `lbbench show`.", show_default=False),
+    typer.Argument(
+        metavar="[KEY=VALUE[,VALUE...]]...", help="Settings; commas sweep. See `lbbench show`.", show_default=False
+    ),
 ]
 
 
@@ -30,7 +32,7 @@ def run(overrides: Overrides = None) -> None:
 
     lbbench run method=lb,mle problem=michalewicz,agnp seeds=10
     """
-    from lbbench.study.settings import plan
+    from lbbench.study.overrides import plan
 
     planned = plan(overrides or [])
     from lbbench.study.session import Session
@@ -39,9 +41,11 @@ def run(overrides: Overrides = None) -> None:
 
 
 @app.command("list")
-def list_(kind: Annotated[str, typer.Argument(metavar="[methods|problems|experiments]", show_default=False)] = "") -> None:
+def list_(
+    kind: Annotated[str, typer.Argument(metavar="[methods|problems|experiments]", show_default=False)] = "",
+) -> None:
     """List methods, problems and preset experiments."""
-    from lbbench.study.settings import options
+    from lbbench.study.configs import options
 
     groups = {"methods": "method", "problems": "problem", "experiments": "experiment"}
     if kind and kind not in groups:
@@ -59,13 +63,32 @@ def show(overrides: Overrides = None) -> None:
 
     lbbench show method=lb
     """
-    from lbbench.study.settings import plan
+    from lbbench.study.overrides import plan
 
     planned = plan(overrides or [])
     from lbbench.study.show import show as lines
 
     for line in lines(planned, {override.partition("=")[0] for override in overrides or []}):
         typer.echo(line)
+
+
+@app.command()
+def findings(overrides: Overrides = None) -> None:
+    """Check the paper's findings on the traces of +experiment=findings; writes <out>/findings.md.
+
+    lbbench findings
+    """
+    from lbbench.study.overrides import plan
+
+    planned = plan(["+experiment=findings", *(overrides or [])])
+    from pathlib import Path
+
+    from lbbench.report.findings import write
+    from lbbench.study.runner import runs
+
+    file = Path(planned.study["out"]) / "findings.md"
+    write(runs(planned), file)
+    typer.echo(f"wrote {file}")
 
 
 @app.command()
@@ -83,7 +106,9 @@ def doctor() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False) -> None:
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
     """Benchmark Bayesian optimisation when the length scale is unknown."""
     if version:
         from lbbench import __version__

@@ -78,7 +78,7 @@ class Pool:
 
     @property
     def dim(self) -> int:
-        return self.candidates.shape[1]
+        return int(self.candidates.shape[1])
 
     @property
     def size(self) -> int:
@@ -98,7 +98,7 @@ class Pool:
     @cached_property
     def sqdist(self) -> Array:
         """Squared distances between all candidates, `(m, m)`, in unit-cube units."""
-        return cdist(self.coordinates, self.coordinates, "sqeuclidean")
+        return np.asarray(cdist(self.coordinates, self.coordinates, "sqeuclidean"))
 
     def initial(self, n: int, rng: Generator) -> Points:
         """n indices drawn without replacement, `(n,)`."""

@@ -134,7 +134,7 @@ class _Parser:
         if token == "t":
             self.next += 1
             return float
-        if token[:1].isdigit() or token[:1] == "." and len(token) > 1:
+        if token[:1].isdigit() or (token[:1] == "." and len(token) > 1):
             self.next += 1
             value = float(token)
             return lambda t: value

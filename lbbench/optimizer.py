@@ -67,4 +67,5 @@ class Optimizer:
 
     def user(self, step: Step) -> Array:
         """The step's point in user units, `(d,)`."""
-        return self.domain.user(step.point)[0]
+        x: Array = self.domain.user(step.point)[0]
+        return x

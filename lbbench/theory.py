@@ -55,9 +55,7 @@ def inflated_norm(norm: float, lengthscale: float, lengthscale0: float, dim: int
     return float((lengthscale0 / lengthscale) ** (dim / 2) * norm)
 
 
-def confidence_width(
-    norm: float, noise_std: float, regulariser: float, information_gain: float, delta: float
-) -> float:
+def confidence_width(norm: float, noise_std: float, regulariser: float, information_gain: float, delta: float) -> float:
     """β_t = B + (σ_N/√λ) √(2(I_{t−1} + ln(2/δ))), for noise in the units of the standardised objective.
 
     Theorem 2.1 prints the band for λ = σ_N² and with "+ 1"; this is the form for any λ (Abbasi-Yadkori 2012), on the
@@ -121,5 +119,3 @@ def greedy_information_gain(covariance: Array, regulariser: float, n: int) -> tu
         remaining -= np.outer(remaining[i], remaining[i]) / (variance + regulariser)
         chosen.append(i)
     return gain, chosen
-
-

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lbbench.gp.kernels import KERNELS
 from lbbench.growth import parse
 from lbbench.methods.balancing import Balancer, Candidate
 from lbbench.methods.lengthscales import Schedule
 from lbbench.theory import RegretBound, effective_dim, growth_floor, noise_width
-from lbbench.gp.kernels import KERNELS
 
 
 def brute_force(schedule, regret, xi, rewards, widths):
     """Algorithm 2, restated on the whole history each time: the plays and the set U after each step."""
     plays, alive, seen, sets = [], sorted(schedule(1), key=lambda u: (-u.lengthscale, u.norm)), set(schedule(1)), []
-    for t, (y, w) in enumerate(zip(rewards, widths, strict=True), 1):
+    for t in range(1, len(rewards) + 1):
         times = {u: [s for s, v in enumerate(plays) if v == u] for u in alive}
         costs = [regret(len(times[u]) + 1, u) for u in alive]
         plays.append(alive[costs.index(min(costs))])

@@ -1,9 +1,7 @@
 """The command line as a user types it, in processes of its own."""
 
-import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -72,22 +70,6 @@ def test_help_list_and_usage_errors_import_nothing_heavy(line, tmp_path):
     )
     subprocess.run([sys.executable, "-c", code, *line.split(" ")], cwd=tmp_path, capture_output=True, timeout=60)
     assert (tmp_path / "found").read_text().strip() == "[]"
-
-
-def fastest(command, cwd):
-    times = []
-    for _ in range(7):
-        started = time.perf_counter()
-        subprocess.run(command, cwd=cwd, capture_output=True, timeout=60)
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
-@pytest.mark.skipif("LBBENCH_TIMED" not in os.environ, reason="a timed check; set LBBENCH_TIMED=1 on a quiet machine")
-def test_usage_errors_need_under_four_times_the_import_of_typer(tmp_path):
-    reference = fastest([sys.executable, "-c", "import typer"], tmp_path)
-    for line in ("--help", "run methd=lb", "run method=foo", "run g=t^"):
-        assert fastest([*COMMAND, *line.split()], tmp_path) < 4 * reference
 
 
 def test_list_and_show(tmp_path):

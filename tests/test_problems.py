@@ -26,6 +26,7 @@ def test_michalewicz(dim):
     problem = michalewicz(dim)
     total, best = 0.0, []
     for i in range(1, dim + 1):
+
         def term(x, i=i):
             return np.sin(x) * np.sin(i * x**2 / np.pi) ** 20
 

@@ -4,7 +4,9 @@ from hypothesis import strategies as st
 
 from lbbench.errors import UsageError
 from lbbench.study.checks import CHECKS, seeds
-from lbbench.study.settings import Settings, _leaves, compose, config_dir, load, options, plan, split
+from lbbench.study.configs import config_dir, load, options
+from lbbench.study.overrides import _leaves, plan, split
+from lbbench.study.settings import Settings, compose
 
 
 def test_seeds():
@@ -49,7 +51,15 @@ def test_a_gp_ucb_is_folded():
 
 
 def test_values_reach_the_settings_with_their_types():
-    line = ["problem=michalewicz", "dim=2", "noise_std=0.1", "g=max(2, t^0.25)", "kernel=RBF", "theta0=0.50", "beta=theory"]
+    line = [
+        "problem=michalewicz",
+        "dim=2",
+        "noise_std=0.1",
+        "g=max(2, t^0.25)",
+        "kernel=RBF",
+        "theta0=0.50",
+        "beta=theory",
+    ]
     settings = compose(plan(line).combinations[0])
     assert settings["problem"] == {"name": "michalewicz", "dim": 2, "initial": 10, "noise_std": 0.1}
     assert settings["method"]["g"] == "max(2,t^0.25)"
@@ -67,7 +77,15 @@ def test_full_and_last_names_are_the_same_key():
 
 def test_id_depends_on_what_affects_results_only():
     base = compose(plan([]).combinations[0]).id
-    for same in (["jobs=2"], ["out=elsewhere"], ["seeds=3"], ["force=true"], ["theta0=mle"], ["norm=1"], ["g= sqrt( t )"]):
+    for same in (
+        ["jobs=2"],
+        ["out=elsewhere"],
+        ["seeds=3"],
+        ["force=true"],
+        ["theta0=mle"],
+        ["norm=1"],
+        ["g= sqrt( t )"],
+    ):
         assert compose(plan(same).combinations[0]).id == base
     different = [["norm=2"], ["iterations=60"], ["g=t^0.5"], ["kernel=rbf"], ["restarts=5"], ["dim=2"]]
     ids = {compose(plan(other).combinations[0]).id for other in different}

@@ -9,9 +9,11 @@ import pytest
 
 from lbbench.problems.synthetic import berkenkamp
 from lbbench.study import loop, traces
+from lbbench.study.configs import options
+from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
 from lbbench.study.session import Session
-from lbbench.study.settings import compose, options, plan
+from lbbench.study.settings import compose
 from lbbench.study.traces import SCHEMA
 
 TIMES = ["suggest_s", "evaluate_s"]
@@ -88,7 +90,9 @@ def test_a_directory_of_traces_is_one_table_with_the_columns_of_the_schema(tmp_p
 
 
 def test_metadata_tells_the_settings_and_where_they_ran(tmp_path):
-    study(tmp_path, "problem=berkenkamp", "iterations=2", "seeds=[4]", "jobs=1", "noise_std=0.1", "elimination=posterior")
+    study(
+        tmp_path, "problem=berkenkamp", "iterations=2", "seeds=[4]", "jobs=1", "noise_std=0.1", "elimination=posterior"
+    )
     (path,) = tmp_path.rglob("*.parquet")
     metadata = traces.read_metadata(path)
     assert metadata["schema_version"] == traces.SCHEMA_VERSION

@@ -61,7 +61,7 @@ class Likelihood:
 
     def maximum(self, shortest: float = SHORTEST, longest: float = LONGEST) -> float:
         """The θ in [shortest, longest] of largest likelihood: the global maximum, to 1e-6 in ln θ."""
-        tops = self._tops(interpolate(self, math.log(shortest), math.log(longest), slack=0.1, tolerance=0.02))
+        tops = self._tops(interpolate(self, _grid(shortest, longest), slack=0.1, tolerance=0.02))
         return math.exp(tops[0] if len(tops) == 1 else max(tops, key=self))
 
     def longest_plausible(self, tolerance: float = 1e-3, shortest: float = SHORTEST, longest: float = LONGEST) -> float:
@@ -69,7 +69,7 @@ class Likelihood:
 
         On few points the likelihood is often flat, and an upper bound on θ is wanted.
         """
-        spline = interpolate(self, math.log(shortest), math.log(longest), slack=0.1 + tolerance, tolerance=1e-3)
+        spline = interpolate(self, _grid(shortest, longest), slack=0.1 + tolerance, tolerance=1e-3)
         known = sorted({*spline.x, *self._tops(spline, tolerance)})
         values = np.array([self(s) for s in known])
         threshold = values.max() - tolerance
@@ -121,17 +121,14 @@ class Likelihood:
         raise NumericalError(f"a covariance matrix of size {len(self.z)} needs more jitter than {JITTERS[-1]}")
 
 
-def interpolate(
-    f: Callable[[float], float], low: float, high: float, slack: float, tolerance: float, intervals: int = 12
-) -> CubicSpline:
-    """A cubic spline through f on [low, high] that is good where f is within `slack` of its maximum.
+def interpolate(f: Callable[[float], float], grid: Array, slack: float, tolerance: float) -> CubicSpline:
+    """A cubic spline through f on the range of the grid that is good where f is within `slack` of its maximum.
 
     Intervals where f may be that large, by the spline or if f is concave, are halved until the spline foretells the
     value in the middle to `tolerance`, or to that share of its depth below the maximum.
     """
-    grid = np.linspace(low, high, intervals + 1)
     values = np.array([f(s) for s in grid])
-    trusted = np.zeros(intervals, dtype=bool)
+    trusted = np.zeros(len(grid) - 1, dtype=bool)
     while True:
         spline, top = CubicSpline(grid, values), values.max()
         doubted = np.flatnonzero(~trusted & (_ceilings(spline, values) >= top - slack))
@@ -153,6 +150,11 @@ def _ceilings(spline: CubicSpline, values: Array) -> Array:
     falling = values[1:] - np.append(secants[1:], -np.inf) * (1.0 - share) * width
     inside = np.maximum(np.minimum(rising, falling), spline(spline.x[:-1] + share * width)).max(0)
     return np.maximum(inside, np.maximum(values[:-1], values[1:]))
+
+
+def _grid(shortest: float, longest: float) -> Array:
+    """A grid to start from; peaks of the likelihood lie further apart than its spacing."""
+    return np.linspace(math.log(shortest), math.log(longest), 13)
 
 
 def _pack(matrix: Array) -> Array:

@@ -1,7 +1,7 @@
-"""Cholesky with a bounded jitter ladder."""
+"""Cholesky with a bounded jitter ladder, and products with triangular matrices."""
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import blas, cholesky, solve_triangular
 
 from lbbench.domain import Array
 from lbbench.errors import NumericalError
@@ -21,9 +21,18 @@ def safe_cholesky(matrix: Array) -> tuple[Array, float]:
             return cholesky(matrix + jitter * np.eye(len(matrix)), lower=True, check_finite=False), jitter
         except np.linalg.LinAlgError:
             continue
-    raise NumericalError(f"a covariance matrix of size {len(matrix)} is not positive definite with jitter {JITTERS[-1]}")
+    raise NumericalError(
+        f"a covariance matrix of size {len(matrix)} is not positive definite with jitter {JITTERS[-1]}"
+    )
 
 
 def solve_lower(factor: Array, right: Array) -> Array:
     """factor⁻¹ right for a lower triangular `(n, n)` factor."""
     return np.asarray(solve_triangular(factor, right, lower=True, check_finite=False))
+
+
+def multiply_lower(factor: Array, rows: Array, transposed: bool = False) -> Array:
+    """Lower triangular `(n, n)` factor (or its transpose) times each row of `(k, n)` rows, in half a product's time."""
+    if rows.size == 0:  # BLAS refuses it
+        return np.zeros(rows.shape)
+    return np.asarray(blas.dtrmm(1.0, factor, rows.T, lower=1, trans_a=int(transposed)).T)

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from lbbench.domain import Array, Points, Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import Kernel
-from lbbench.gp.linalg import safe_cholesky, solve_lower
+from lbbench.gp.linalg import multiply_lower, safe_cholesky, solve_lower
 
 BLOCK = 64  # points predicted at a time, few enough for the intermediate arrays to stay in the cache
 
@@ -48,41 +48,34 @@ class BoxPosterior:
         self.information_gain = 0.0
         self.jitter = 0.0
         self.n = 0
-        self._inverse = np.empty((0, 0))
+        self.inverse = np.empty((0, 0))  # L⁻¹, (n, n)
         self._weights = np.empty(0)
 
     def update(self) -> None:
         old, n = self.n, self.data.n
         if old == n:
             return
-        if n > len(self._inverse):
-            grown = np.zeros((2 * n, 2 * n)) if old else np.zeros((n, n))
-            grown[:old, :old] = self._inverse[:old, :old]
-            self._inverse = grown
         k = self.kernel.value(self.data.sqdist[old:n] / self.lengthscale**2)
-        head = self._inverse[:old, :old]
-        cross = k[:, :old] @ head.T
+        cross = multiply_lower(self.inverse, k[:, :old])
         schur = k[:, old:] - cross @ cross.T
         schur[np.diag_indices_from(schur)] += self.regulariser
         factor, jitter = safe_cholesky(schur)
-        self._inverse[old:n, :old] = -solve_lower(factor, cross @ head)
-        self._inverse[old:n, old:n] = solve_lower(factor, np.eye(n - old))
+        grown = np.zeros((n, n), order="F")  # as BLAS wants it
+        grown[:old, :old] = self.inverse
+        grown[old:, :old] = -solve_lower(factor, cross @ self.inverse)
+        grown[old:, old:] = solve_lower(factor, np.eye(n - old))
+        self.inverse = grown
         self.information_gain += float(np.log(np.diag(factor)).sum() - 0.5 * (n - old) * np.log(self.regulariser))
         self.jitter = max(self.jitter, jitter)
         self.n = n
         self._weights = self.inverse.T @ (self.inverse @ self.data.z)
-
-    @property
-    def inverse(self) -> Array:
-        """L⁻¹, `(n, n)`."""
-        return self._inverse[: self.n, : self.n]
 
     def predict(self, points: Points) -> tuple[Array, Array]:
         mean, variance = np.empty(len(points)), np.empty(len(points))
         for start in range(0, len(points), BLOCK):
             block = slice(start, start + BLOCK)
             k = self.kernel.value(cdist(points[block], self.data.x, "sqeuclidean") / self.lengthscale**2)
-            whitened = k @ self.inverse.T
+            whitened = multiply_lower(self.inverse, k)
             mean[block] = k @ self._weights
             variance[block] = 1.0 - np.einsum("kn,kn->k", whitened, whitened)
         return mean, _std(variance)
@@ -98,13 +91,15 @@ class BoxPosterior:
         σ∇²σ = −∇σ∇σᵀ − Σᵢ κᵢ∇²kᵢ − (L⁻¹∇k)ᵀ(L⁻¹∇k).
         """
         n, dim = self.data.x.shape
-        offset = (points[:, :, None] - self.data.x.T) / self.lengthscale  # (k, d, n); derivatives by x/θ until the end
+        to_first, to_second = 1.0 / self.lengthscale, 1.0 / self.lengthscale**2
+        scaled = np.ascontiguousarray(self.data.x.T) * to_first
+        offset = points[:, :, None] * to_first - scaled  # (k, d, n); derivatives are by x/θ until the end
         k, slope, curvature = self.kernel.curvature(np.einsum("kdn,kdn->kn", offset, offset))
-        whitened = k @ self.inverse.T
+        whitened = multiply_lower(self.inverse, k)
         std = _std(1.0 - np.einsum("kn,kn->k", whitened, whitened))
-        solved = whitened @ self.inverse
+        solved = multiply_lower(self.inverse, whitened, transposed=True)
         jacobian = 2.0 * slope[:, None] * offset
-        white_jacobian = (jacobian.reshape(-1, n) @ self.inverse.T).reshape(jacobian.shape)
+        white_jacobian = multiply_lower(self.inverse, jacobian.reshape(-1, n)).reshape(jacobian.shape)
 
         def second(weights: Array) -> Array:
             """Σᵢ weightsᵢ ∇²kᵢ for weights `(k, n)` or `(n,)`."""
@@ -118,7 +113,6 @@ class BoxPosterior:
             + second(solved)
             + white_jacobian @ white_jacobian.transpose(0, 2, 1)
         )
-        to_first, to_second = 1.0 / self.lengthscale, 1.0 / self.lengthscale**2
         return (
             k @ self._weights,
             std,
@@ -164,9 +158,7 @@ class PoolPosterior:
         rows = solve_lower(factor, rows)
         self._response += solve_lower(factor, (observed - self._response[:, at]).T).T @ rows
         self._variance -= np.einsum("ij,ij->j", rows, rows)
-        self.information_gain += float(
-            np.log(np.diag(factor)).sum() + 0.5 * np.log(counts / self.regulariser).sum()
-        )
+        self.information_gain += float(np.log(np.diag(factor)).sum() + 0.5 * np.log(counts / self.regulariser).sum())
         self.jitter = max(self.jitter, jitter)
         self.n = self.data.n
         self._append(rows)

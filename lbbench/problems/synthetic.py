@@ -28,7 +28,7 @@ MICHALEWICZ_OPTIMA = {2: 1.8013034100985528, 5: 4.687658179088149, 10: 9.6601517
 def michalewicz(dim: int = 5, noise_std: float = 0.0) -> Problem:
     """BoTorch's Michalewicz function (m = 10) on [0, π]^d, negated for maximisation."""
     import torch
-    from botorch.test_functions import Michalewicz
+    from botorch.test_functions.synthetic import Michalewicz
 
     function = Michalewicz(dim=dim, negate=True, dtype=torch.double)
 

@@ -1,5 +1,6 @@
 """Numbers over seeds."""
 
+import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -14,6 +15,17 @@ def final(frame: pd.DataFrame) -> pd.DataFrame:
     last = frame.loc[runs["t"].idxmax()].reset_index(drop=True)
     last["seconds"] = (runs["suggest_s"].sum() + runs["evaluate_s"].sum()).to_numpy()
     return last
+
+
+def standard_error(values: pd.Series) -> float:
+    """s/√n with the sample standard deviation s; NaN for a single value."""
+    return float(values.std(ddof=1)) / math.sqrt(len(values))
+
+
+def paired(one: pd.DataFrame, other: pd.DataFrame, column: str) -> tuple[float, float, int]:
+    """Mean and standard error of `one` − `other` over the seeds that both have, and the number of those seeds."""
+    difference = (one.set_index("seed")[column] - other.set_index("seed")[column]).dropna()
+    return float(difference.mean()), standard_error(difference), len(difference)
 
 
 def summary(frame: pd.DataFrame, by: Sequence[str] = ("problem", "method", "run_id")) -> pd.DataFrame:

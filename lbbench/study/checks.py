@@ -2,9 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from lbbench import growth
+from lbbench.errors import UsageError
 
 Value = str | int | float | bool | tuple[int, ...]
 Check = Callable[[str], Value]
@@ -120,7 +122,39 @@ CHECKS: dict[str, Check] = {
     "nodes": integer(at_most=64),
     "warmup": integer(at_most=10**6),
     "samples": integer(at_least=4, at_most=10**6),
-    "dim": lambda text: int(choice("2", "5", "10")(text)),
+    "dim": lambda text: int(str(choice("2", "5", "10")(text))),
     "initial": integer(at_most=10_000),
     "noise_std": number("a number from 0 up", lambda value: value >= 0),
 }
+
+
+def check(name: str, key: str, text: str) -> Value:
+    """The value of setting `name`, given as `key=text`.
+
+    Raises `UsageError`, which names the key and what is allowed.
+    """
+    try:
+        return CHECKS[name](text)
+    except ValueError as error:
+        raise UsageError(f"{key}={printable(text)}: must be {error}") from None
+    except UsageError as error:
+        head, _, pointer = str(error).partition("\n")
+        indented = f"\n{' ' * len(key + '=')}{pointer}" if pointer else ""
+        raise UsageError(f"{key}={head}{indented}") from None
+
+
+def typed_tree(tree: Mapping[Any, Any]) -> dict[str, Any]:
+    """A configuration with every value checked and of its own type."""
+    typed: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            typed[key] = typed_tree(value)
+        else:
+            typed[key] = value if key == "name" else check(key, key, str(value))
+    return typed
+
+
+def printable(text: str) -> str:
+    """A user's text as it may stand in a one-line message."""
+    shown = "".join(character if character.isprintable() else "?" for character in text)
+    return shown if len(shown) <= 80 else shown[:77] + "…"

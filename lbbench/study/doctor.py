@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lbbench.study import machine
-from lbbench.study.settings import config_dir, options
+from lbbench.study.configs import config_dir, options
 
 LOW_MEMORY_GB, LOW_DISK_GB = 1.0, 1.0
 

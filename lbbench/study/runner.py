@@ -9,7 +9,8 @@ from typing import Any
 
 from lbbench.problems.materials import require_data
 from lbbench.study import machine
-from lbbench.study.settings import Plan, Settings, compose
+from lbbench.study.overrides import Plan
+from lbbench.study.settings import Settings, compose
 from lbbench.study.traces import trace_path
 
 
@@ -62,7 +63,9 @@ def execute(todo: Iterable[Run], study: Mapping[str, Any], report: Callable[[Out
     provenance = machine.provenance()
     todo = list(todo)
     parallel = Parallel(
-        n_jobs=min(machine.jobs(study["jobs"], cores), max(1, len(todo))), return_as="generator_unordered", pre_dispatch="all"
+        n_jobs=min(machine.jobs(study["jobs"], cores), max(1, len(todo))),
+        return_as="generator_unordered",
+        pre_dispatch="all",
     )
     outcomes = []
     for outcome in parallel(delayed(_work)(run, cores, provenance) for run in todo):

@@ -5,8 +5,8 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from lbbench.study.overrides import Plan
 from lbbench.study.runner import Outcome, Run, execute, runs
-from lbbench.study.settings import Plan
 
 
 class Session:
@@ -79,6 +79,8 @@ class Session:
             self.console.print("\nfinal regret, mean ± standard error over seeds", style="dim")
         out = self.plan.study["out"]
         if attempted:
-            self.console.print(f"{attempted - len(failures)} runs in {seconds:.0f} s; traces in {out}/traces", markup=False)
+            self.console.print(
+                f"{attempted - len(failures)} runs in {seconds:.0f} s; traces in {out}/traces", markup=False
+            )
         for outcome in failures:
             self.console.print(f"failed: {outcome.run.name}: {outcome.error}", markup=False, style="red")

@@ -5,7 +5,8 @@ from typing import Any
 
 from lbbench.errors import UsageError
 from lbbench.study.checks import CHECKS
-from lbbench.study.settings import GROUPS, Plan, Settings, compose
+from lbbench.study.overrides import GROUPS, Plan
+from lbbench.study.settings import Settings, compose
 
 
 def show(plan: Plan, asked: set[str]) -> Iterator[str]:

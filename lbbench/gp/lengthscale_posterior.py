@@ -1,0 +1,190 @@
+"""The posterior of the length scale under the prior Γ(shape 3, rate 6): integrated exactly, or sampled by NUTS.
+
+Everything is a function of s = ln θ, whose density carries the Jacobian θ. The likelihood does not tell length scales
+apart below the smallest distance and far above the largest, and the prior leaves less than 1e-7 outside `RANGE`.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.interpolate import CubicSpline
+from scipy.linalg import eigh_tridiagonal
+
+from lbbench.domain import Array
+from lbbench.errors import NumericalError
+from lbbench.gp.likelihood import Likelihood, interpolate
+
+SHAPE, RATE = 3.0, 6.0  # of the prior
+RANGE = (math.log(1e-3), math.log(30.0))
+NEGLIGIBLE = 25.0  # nats below the maximum of the density, which leaves a share of 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Quadrature:
+    """The posterior of θ by integration.
+
+    Averages over the posterior are sums over the few `lengthscales` with their `weights`, both `(k,)`, in increasing
+    order; `mean` is the posterior mean of θ.
+    """
+
+    lengthscales: Array
+    weights: Array
+    mean: float
+    grid: Array
+    cumulative: Array
+
+    def quantile(self, p: float) -> float:
+        """The θ that the posterior is below with probability p."""
+        return math.exp(float(np.interp(p, self.cumulative, self.grid)))
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The posterior of θ by sampling: `lengthscales` `(m,)`, with the chain's diagnostics, those of R̂ and the
+    effective sample size `ess` taken of ln θ."""
+
+    lengthscales: Array
+    divergences: int
+    rhat: float
+    ess: float
+    step_size: float
+
+    @property
+    def weights(self) -> Array:
+        """1/m for each sample."""
+        return np.full(len(self.lengthscales), 1.0 / len(self.lengthscales))
+
+    @property
+    def mean(self) -> float:
+        """The samples' mean of θ."""
+        return float(self.lengthscales.mean())
+
+
+def log_density(likelihood: Likelihood, s: float) -> float:
+    """The log density of s = ln θ, up to a constant."""
+    return likelihood(s) + SHAPE * s - RATE * math.exp(s)
+
+
+def log_density_with_slope(likelihood: Likelihood, s: float) -> tuple[float, float]:
+    """The same, and its derivative."""
+    value, slope = likelihood.with_slope(s)
+    return value + SHAPE * s - RATE * math.exp(s), slope + SHAPE - RATE * math.exp(s)
+
+
+def quadrature(likelihood: Likelihood, nodes: int = 8) -> Quadrature:
+    """The posterior to about 1e-4, from some 40 evaluations of the likelihood.
+
+    A spline through the log density gives the posterior on a fine grid, of which the `nodes` points of Gauss's rule
+    keep the mean of θ and of √θ to every power up to 2·nodes − 1. Raises `NumericalError` if the likelihood is not finite.
+    """
+    spline = _spline(likelihood, NEGLIGIBLE, 1e-3)
+    grid = np.linspace(spline.x[0], spline.x[-1], 2001)
+    heights = spline(grid)
+    inside = np.flatnonzero(heights >= heights.max() - NEGLIGIBLE)
+    grid = np.linspace(grid[max(inside[0] - 1, 0)], grid[min(inside[-1] + 1, len(grid) - 1)], 4001)
+    heights = spline(grid)
+    density = np.exp(heights - heights.max())
+    density /= density.sum()
+    cumulative = np.cumsum(density) - 0.5 * (density + density[0])  # by the trapezoid rule
+    points, weights = gauss(np.exp(0.5 * grid), density, nodes)  # averages converge faster in √θ than in θ or ln θ
+    return Quadrature(np.square(points), weights, float(density @ np.exp(grid)), grid, cumulative / cumulative[-1])
+
+
+def gauss(points: Array, weights: Array, nodes: int) -> tuple[Array, Array]:
+    """Gauss's rule of so many nodes for the measure of many `weights` `(m,)`, summing to 1, at `points` `(m,)`.
+
+    The Lanczos process gives the recurrence of the measure's orthogonal polynomials, the eigenvalues of its matrix
+    the nodes (Golub and Welsch 1969).
+    """
+    diagonal, beside = np.empty(nodes), np.empty(nodes)
+    basis = np.empty((nodes, len(points)))
+    vector = np.sqrt(weights)
+    for j in range(nodes):
+        basis[j] = vector
+        vector = points * vector
+        diagonal[j] = basis[j] @ vector
+        for _ in range(2):  # once is not enough to keep them orthogonal
+            vector -= basis[: j + 1].T @ (basis[: j + 1] @ vector)
+        beside[j] = np.linalg.norm(vector)
+        vector /= beside[j]
+    values, vectors = eigh_tridiagonal(diagonal, beside[:-1])
+    return values, vectors[0] ** 2
+
+
+def nuts(likelihood: Likelihood, rng: Generator, warmup: int = 100, samples: int = 100) -> Chain:
+    """A chain of Pyro's NUTS (Hoffman and Gelman 2014), `warmup` steps of adaptation and as many `samples` as asked.
+
+    It starts at the mode, with the step size that the curvature there suggests, so that it depends on the data and the
+    generator alone. Raises `NumericalError` if the likelihood is not finite or the chain fails: an error within,
+    no step that does not diverge, or no movement.
+    """
+    import torch
+    from pyro.infer import MCMC, NUTS
+    from pyro.ops.stats import effective_sample_size, split_gelman_rubin
+
+    class Potential(torch.autograd.Function):
+        """Minus the log density; the slope that comes with it is the gradient."""
+
+        @staticmethod
+        def forward(ctx: Any, s: torch.Tensor) -> torch.Tensor:
+            value, slope = log_density_with_slope(
+                likelihood, min(max(float(s), -300.0), 300.0)
+            )  # exp must not overflow
+            if not (math.isfinite(value) and math.isfinite(slope)):
+                raise NumericalError(f"the density of the length scale is not finite at {math.exp(float(s)):.3g}")
+            ctx.slope = slope
+            return s.new_tensor(-value)
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: torch.Tensor) -> torch.Tensor:
+            return -gradients[0] * ctx.slope
+
+    spline = _spline(likelihood, 0.1, 0.02)
+    grid = np.linspace(spline.x[0], spline.x[-1], 2001)
+    mode = float(grid[np.argmax(spline(grid))])
+    kernel = NUTS(
+        potential_fn=lambda parameters: Potential.apply(parameters["s"]),
+        step_size=min(1.0, 1.0 / math.sqrt(max(-float(spline(mode, 2)), 1.0))),
+    )
+    chain = MCMC(
+        kernel,
+        num_samples=samples,
+        warmup_steps=warmup,
+        initial_params={"s": torch.tensor(mode, dtype=torch.float64)},
+        disable_progbar=True,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**63)))
+        try:
+            chain.run()
+        except Exception as error:
+            raise NumericalError(f"NUTS failed: {error}") from error
+    drawn = chain.get_samples()["s"]
+    divergences = len(chain.diagnostics()["divergences"]["chain 0"])
+    if divergences == samples or not bool(torch.isfinite(drawn).all()) or float(drawn.min()) == float(drawn.max()):
+        raise NumericalError(
+            f"NUTS failed: {divergences} of {samples} samples diverged, in ln θ = {float(drawn[0]):.3g}, …"
+        )
+    return Chain(
+        lengthscales=np.exp(drawn.numpy()),
+        divergences=divergences,
+        rhat=float(split_gelman_rubin(drawn[None])),
+        ess=float(effective_sample_size(drawn[None])),
+        step_size=float(kernel.step_size),
+    )
+
+
+def _spline(likelihood: Likelihood, slack: float, tolerance: float) -> CubicSpline:
+    """The log density as `interpolate` finds it, on a range that reaches further down if the likelihood insists."""
+    density = cache(lambda s: log_density(likelihood, s))
+    grid = np.linspace(*RANGE, 17)
+    while True:
+        spline = interpolate(density, grid, slack, tolerance)
+        depths = spline(grid) - spline(spline.x).max()
+        if depths[0] < -13.0:  # the density falls as θ³ there, so this leaves a share of 1e-6
+            return spline
+        grid = np.concatenate([grid[:6] - 6 * (grid[1] - grid[0]), grid])

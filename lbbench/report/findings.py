@@ -1,0 +1,232 @@
+"""The paper's five findings, checked on traces and written as Markdown."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lbbench.errors import UsageError
+from lbbench.gp.kernels import KERNELS
+from lbbench.methods.oracle import estimate_lengthscale
+from lbbench.problems.synthetic import berkenkamp, michalewicz
+from lbbench.report.stats import final, paired, standard_error
+from lbbench.report.tables import LABELS, plus_minus
+from lbbench.study import traces
+from lbbench.study.runner import Run
+
+MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
+EXPERIMENT = "findings"
+PROBLEMS = ("berkenkamp", "michalewicz", "agnp", "crossedbarrel")
+BASELINES = ("mle", "mcmc", "agpucb")
+DEFAULTS = {"elimination": "prior", "theta0": "mle", "g": "sqrt(t)", "sampler": "quadrature", "lengthscale": "auto"}
+TIE = 2.0  # paired differences within this many standard errors are a tie
+STUCK = 0.05  # simple regret above which a run on berkenkamp has not found the peak; x = 1 leaves 0.145
+
+
+class Finals:
+    """The last row of each of the given runs, with the settings of its method."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        missing = [run for run in runs if not run.path.exists()]
+        if missing:
+            raise UsageError(
+                f"{len(missing)} of {len(runs)} runs are missing, such as {missing[0].name}; "
+                f"make them: lbbench run +experiment={EXPERIMENT}"
+            )
+        self.frame = traces.read(run.path for run in runs)
+        own = {run.settings.id: run.settings["method"] for run in runs}
+        details = pd.DataFrame.from_dict(own, orient="index").drop(columns="name")
+        self.runs = final(self.frame).join(details, on="run_id")
+        self.iterations = int(self.frame["t"].max())
+
+    def select(self, problem: str, method: str, **settings: object) -> pd.DataFrame:
+        """The runs of a method on a problem, with the default settings but for those given."""
+        found = self.runs[(self.runs["problem"] == problem) & (self.runs["method"] == method)]
+        for key, value in {**DEFAULTS, **settings}.items():
+            if key in found and found[key].notna().any():
+                found = found[found[key] == value]
+        if found.empty:
+            raise UsageError(f"no traces of {method} on {problem} with {settings or 'default settings'}")
+        return found
+
+    def steps(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """All search steps of the given runs."""
+        keys = ["problem", "method", "run_id", "seed"]
+        found = self.frame.merge(runs[keys], on=keys)
+        return found[found["t"] > 0]
+
+
+def write(runs: Sequence[Run], file: Path) -> None:
+    """Write the findings on the given runs to a Markdown file; what stands below `MARKER` in it is kept.
+
+    Raises `UsageError` if a run has no trace yet.
+    """
+    text = "\n".join(report(Finals(runs)))
+    kept = file.read_text(encoding="utf-8").partition(MARKER)[2] if file.exists() else "\n"
+    file.write_text(f"{text}\n{MARKER}{kept}", encoding="utf-8")
+
+
+def report(finals: Finals) -> Iterator[str]:
+    """The lines of the document."""
+    yield "# The paper's findings, checked"
+    yield ""
+    yield f"T = {finals.iterations} steps after the initial design. Means ± standard errors over seeds. Differences are paired"
+    yield f"by seed (same initial design); one within {TIE:g} standard errors of 0 counts as a tie."
+    for section in (_regrets, _finding1, _finding2, _finding3, _finding4, _finding5, _variants):
+        yield ""
+        yield from section(finals)
+    yield ""
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def _mean(runs: pd.DataFrame, column: str) -> str:
+    return plus_minus(float(runs[column].mean()), standard_error(runs[column]))
+
+
+def _regrets(finals: Finals) -> Iterator[str]:
+    yield "## Final regrets"
+    yield ""
+    methods = ("lb", *BASELINES, "oracle", "random")
+    for column in ("simple_regret", "cumulative_regret"):
+        rows = [
+            [p, str(len(finals.select(p, "lb")))] + [_mean(finals.select(p, m), column) for m in methods]
+            for p in PROBLEMS
+        ]
+        yield from _table([column.replace("_", " "), "seeds", *(LABELS[m] for m in methods)], rows)
+        yield ""
+
+
+def _verdict(difference: float, error: float) -> str:
+    if abs(difference) <= TIE * error or difference == 0:
+        return "tie"
+    return "lower" if difference < 0 else "higher"
+
+
+def _differences(
+    finals: Finals, column: str, others: Sequence[str]
+) -> tuple[list[list[str]], list[tuple[str, str, str]]]:
+    rows, verdicts = [], []
+    for problem in PROBLEMS:
+        row = [problem]
+        for other in others:
+            difference, error, _ = paired(finals.select(problem, "lb"), finals.select(problem, other), column)
+            verdict = _verdict(difference, error)
+            row.append(f"{plus_minus(difference, error)} ({verdict})")
+            verdicts.append((problem, other, verdict))
+        rows.append(row)
+    return rows, verdicts
+
+
+def _conclude(failures: Sequence[str]) -> str:
+    return "**Holds.**" if not failures else f"**Does not hold**: {'; '.join(failures)}."
+
+
+def _finding1(finals: Finals) -> Iterator[str]:
+    yield "## 1. Simple regret: LB ≤ MLE, MCMC and A-GP-UCB on all four problems (ties allowed)"
+    yield ""
+    rows, verdicts = _differences(finals, "simple_regret", BASELINES)
+    yield from _table(["LB minus", *(LABELS[other] for other in BASELINES)], rows)
+    yield ""
+    yield _conclude([f"higher than {LABELS[other]} on {problem}" for problem, other, v in verdicts if v == "higher"])
+
+
+def _finding2(finals: Finals) -> Iterator[str]:
+    yield "## 2. Cumulative regret: LB < A-GP-UCB on all four problems"
+    yield ""
+    rows, verdicts = _differences(finals, "cumulative_regret", BASELINES)
+    yield from _table(["LB minus", *(LABELS[other] for other in BASELINES)], rows)
+    yield ""
+    yield _conclude([f"{v} on {problem}" for problem, other, v in verdicts if other == "agpucb" and v != "lower"])
+
+
+def _finding3(finals: Finals) -> Iterator[str]:
+    yield "## 3. Berkenkamp: MLE and MCMC sometimes stay at x = 1, LB and A-GP-UCB always find the peak"
+    yield ""
+    stuck = {method: finals.select("berkenkamp", method) for method in ("lb", *BASELINES)}
+    counts = {method: int((runs["simple_regret"] > STUCK).sum()) for method, runs in stuck.items()}
+    end = float(berkenkamp().evaluate(np.array([[1.0]]))[0])
+    rows = []
+    for method, runs in stuck.items():
+        at_end = int((np.abs(runs["f"] - end) < 1e-3).sum())
+        rows.append(
+            [
+                LABELS[method],
+                f"{counts[method]} of {len(runs)}",
+                f"{at_end} of {len(runs)}",
+                f"{runs['simple_regret'].max():.2g}",
+            ]
+        )
+    yield from _table(["", f"simple regret above {STUCK}", "last step at x = 1", "largest simple regret"], rows)
+    yield ""
+    failures = [f"{LABELS[m]} misses the peak in {counts[m]}" for m in ("lb", "agpucb") if counts[m]]
+    failures += [f"{LABELS[m]} never stays at x = 1" for m in ("mle", "mcmc") if not counts[m]]
+    yield _conclude(failures)
+
+
+def _finding4(finals: Finals) -> Iterator[str]:
+    kernel = KERNELS["matern52"]
+    target = estimate_lengthscale(michalewicz(), kernel, 1e-4)
+    yield "## 4. Michalewicz: LB's length scales gather around θ̂*, MLE's lie above, A-GP-UCB's fall below"
+    yield ""
+    yield f"θ̂* = {target:.4f} (the released code hard-codes 0.0354). Quantiles over all steps and seeds:"
+    yield ""
+    rows, medians = [], {}
+    for method in ("lb", *BASELINES):
+        chosen = finals.steps(finals.select("michalewicz", method))["lengthscale"]
+        quantiles = chosen.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
+        medians[method] = quantiles[0.5]
+        near = float((np.abs(np.log(chosen / target)) <= np.log(2)).mean())
+        below = float((chosen < target).mean())
+        rows.append([LABELS[method], *(f"{q:.4f}" for q in quantiles), f"{below:.0%}", f"{near:.0%}"])
+    yield from _table(["", "5 %", "25 %", "median", "75 %", "95 %", "below θ̂*", "within a factor 2 of θ̂*"], rows)
+    yield ""
+    distance = {method: abs(np.log(median / target)) for method, median in medians.items()}
+    failures = []
+    if min(distance, key=lambda method: distance[method]) != "lb":
+        failures.append("LB's median is not the nearest to θ̂*")
+    if medians["mle"] <= target:
+        failures.append("MLE's median is not above θ̂*")
+    if medians["agpucb"] >= target:
+        failures.append("A-GP-UCB's median is not below θ̂*")
+    yield _conclude(failures)
+
+
+def _finding5(finals: Finals) -> Iterator[str]:
+    yield "## 5. Growth functions t^0.25, t^0.5, t^0.75 on Michalewicz: LB hardly changes, A-GP-UCB does"
+    yield ""
+    growths = ("t^0.25", "t^0.5", "t^0.75")
+    rows, spreads = [], {}
+    for method in ("lb", "agpucb"):
+        runs = [finals.select("michalewicz", method, g=g) for g in growths]
+        means = [float(found["simple_regret"].mean()) for found in runs]
+        spreads[method] = max(means) - min(means)
+        scales = [float(finals.steps(found)["lengthscale"].median()) for found in runs]
+        rows.append(
+            [LABELS[method], *(_mean(found, "simple_regret") for found in runs), f"{spreads[method]:.3g}"]
+            + [f"{s:.4f}" for s in scales]
+        )
+    yield from _table(["simple regret", *growths, "spread of means", *(f"median θ, {g}" for g in growths)], rows)
+    yield ""
+    yield _conclude([] if spreads["lb"] < spreads["agpucb"] else ["LB's means spread more than A-GP-UCB's"])
+
+
+def _variants(finals: Finals) -> Iterator[str]:
+    yield "## Elimination tests and θ₀ rules side by side"
+    for column in ("simple_regret", "cumulative_regret"):
+        yield ""
+        rows = []
+        for theta0 in ("mle", 0.5):
+            for elimination in ("prior", "posterior", "posterior2"):
+                runs = [finals.select(p, "lb", theta0=theta0, elimination=elimination) for p in PROBLEMS]
+                rows.append([f"LB, {elimination}", str(theta0), *(_mean(found, column) for found in runs)])
+        for theta0 in ("mle", 0.5):
+            found = [finals.select(p, "agpucb", theta0=theta0) for p in PROBLEMS]
+            rows.append(["A-GP-UCB", str(theta0), *(_mean(runs, column) for runs in found)])
+        yield from _table([column.replace("_", " "), "θ₀", *PROBLEMS], rows)
