@@ -20,9 +20,7 @@ app = typer.Typer(
 
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[KEY=VALUE[,VALUE...]]...", help="Settings; commas sweep. See `lbbench show`.", show_default=False
-    ),
+    typer.Argument(metavar="KEY=VALUE[,VALUE]", help="Settings; commas sweep. See `lbbench show`.", show_default=False),
 ]
 
 

@@ -80,8 +80,11 @@ def test_list_and_show(tmp_path):
     shown = lbbench("show", "method=lb", "g=t^0.25", cwd=tmp_path)
     assert shown.returncode == 0
     assert "g = t^0.25" in shown.stdout
-    assert "one of prior, posterior, posterior2" in shown.stdout
+    assert "prior, posterior or posterior2" in shown.stdout
     assert "noise_std" not in shown.stdout
+    everything = lbbench("show", "seeds=5-9", cwd=tmp_path)
+    for word in ("noise_std = 0.0", "kernel = matern52", "seeds = 5-9", "jobs = auto"):
+        assert word in everything.stdout
 
 
 def test_show_problem_has_its_facts(tmp_path):

@@ -55,11 +55,24 @@ def test_derivative_is_autograds(name, values):
     np.testing.assert_allclose(derivative, slope.numpy(), rtol=1e-10, atol=1e-11)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=100)
+@given(values=st.lists(st.floats(1e-3, 1e5), min_size=1, max_size=6))
+def test_curvature_is_autograds(name, values):
+    u = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(torch_kernel(name, u).sum(), u, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), u)
+    k, derivative, curvature = KERNELS[name].curvature(np.array(values))
+    np.testing.assert_array_equal((k, derivative), KERNELS[name].derivative(np.array(values)))
+    np.testing.assert_allclose(curvature, bend.numpy(), rtol=1e-8, atol=1e-10)
+
+
 @pytest.mark.parametrize(("name", "slope"), [("matern52", -5 / 6), ("matern32", -1.5), ("rbf", -1.0)])
 def test_a_duplicate_has_a_finite_derivative(name, slope):
     k, derivative = KERNELS[name].derivative(np.zeros((2, 3)))
     np.testing.assert_array_equal(k, np.ones((2, 3)))
     np.testing.assert_allclose(derivative, np.full((2, 3), slope), rtol=1e-15)
+    np.testing.assert_array_equal(0.0 * KERNELS[name].curvature(np.zeros(4))[2], np.zeros(4))  # it is finite
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -269,13 +269,41 @@ def test_ucb_gradient_is_autograds(name, seed, n, dim, log_lengthscale, beta):
 
 
 @every_kernel
-def test_gradient_is_finite_at_a_repeated_observation(name):
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(1, 40),
+    dim=st.integers(1, 5),
+    log_lengthscale=st.floats(math.log(0.1), math.log(2.0)),
+    beta=st.floats(0.0, 3.0),
+)
+def test_ucb_hessian_is_autograds(name, seed, n, dim, log_lengthscale, beta):
+    rng = np.random.default_rng(seed)
+    lengthscale = math.exp(log_lengthscale)
+    data = Data(box(dim))
+    data.append(*box_observations(n, dim, rng))
+    acquisition = UCB(posterior(data, KERNELS[name], lengthscale, REGULARISER), beta)
+    points = rng.random((3, dim))
+    x, z = torch.tensor(data.x), torch.tensor(data.z)
+    values, gradients, hessians = acquisition.expand(points)
+    for point, hessian in zip(points, hessians, strict=True):
+        expected = torch.autograd.functional.hessian(
+            lambda at: torch_ucb(name, lengthscale, beta, x, z, at[None])[0], torch.tensor(point)
+        )
+        scale = max(1.0, float(expected.abs().max()))
+        np.testing.assert_allclose(hessian / scale, expected.numpy() / scale, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(values, acquisition.gradient(points)[0])
+    np.testing.assert_array_equal(gradients, acquisition.gradient(points)[1])
+
+
+@every_kernel
+def test_derivatives_are_finite_at_a_repeated_observation(name):
     rng = np.random.default_rng(0)
     data = Data(box(2))
     points, y = box_observations(30, 2, rng)
     data.append(np.concatenate([points, points]), np.concatenate([y, y]))
     fitted = posterior(data, KERNELS[name], 10.0, REGULARISER)
-    assert all(np.isfinite(part).all() for part in fitted.gradient(points))
+    assert all(np.isfinite(part).all() for part in fitted.expand(points))
 
 
 @every_kernel

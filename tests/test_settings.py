@@ -7,6 +7,7 @@ from lbbench.study.checks import CHECKS, seeds
 from lbbench.study.configs import config_dir, load, options
 from lbbench.study.overrides import _leaves, plan, split
 from lbbench.study.settings import Settings, compose
+from lbbench.study.show import comments
 
 
 def test_seeds():
@@ -103,12 +104,13 @@ def test_experiments_expand_and_yield_to_the_command_line():
     ]
 
 
-def test_every_setting_in_configs_has_a_check_that_its_default_passes():
-    trees = [load("config")] + [load(f"{group}/{name}") for group in ("method", "problem") for name in options(group)]
-    for tree in trees:
+def test_every_setting_in_configs_has_a_comment_and_a_check_that_its_default_passes():
+    for file in ["config", *(f"{group}/{name}" for group in ("method", "problem") for name in options(group))]:
+        tree = load(file)
         tree.pop("defaults", None)
         for key in _leaves(tree):
             assert key.rpartition(".")[2] in CHECKS
+            assert comments(file)[key.rpartition(".")[2]]
     for group in ("method", "problem"):
         for name in options(group):
             compose(plan([f"{group}={name}"]).combinations[0])

@@ -149,7 +149,7 @@ def _ceilings(spline: CubicSpline, values: Array) -> Array:
     rising = values[:-1] + np.append(np.inf, secants[:-1]) * share * width
     falling = values[1:] - np.append(secants[1:], -np.inf) * (1.0 - share) * width
     inside = np.maximum(np.minimum(rising, falling), spline(spline.x[:-1] + share * width)).max(0)
-    return np.maximum(inside, np.maximum(values[:-1], values[1:]))
+    return np.asarray(np.maximum(inside, np.maximum(values[:-1], values[1:])))
 
 
 def _grid(shortest: float, longest: float) -> Array:

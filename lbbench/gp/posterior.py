@@ -104,7 +104,8 @@ class BoxPosterior:
         def second(weights: Array) -> Array:
             """Σᵢ weightsᵢ ∇²kᵢ for weights `(k, n)` or `(n,)`."""
             bent = (4.0 * weights * curvature)[:, None] * offset
-            return bent @ offset.transpose(0, 2, 1) + np.eye(dim) * (2.0 * (weights * slope).sum(1))[:, None, None]
+            isotropic = np.eye(dim) * (2.0 * (weights * slope).sum(1))[:, None, None]
+            return np.asarray(bent @ offset.transpose(0, 2, 1) + isotropic)
 
         scale = 1.0 / np.maximum(std, 1e-12)
         std_gradient = -scale[:, None] * (jacobian @ solved[:, :, None])[:, :, 0]
@@ -148,7 +149,8 @@ class PoolPosterior:
     def update(self) -> None:
         if self.n == self.data.n:
             return
-        at, inverse, counts = np.unique(self.data.points[self.n :], return_inverse=True, return_counts=True)
+        points = np.asarray(self.data.points[self.n :], dtype=np.int64)
+        at, inverse, counts = np.unique(points, return_inverse=True, return_counts=True)
         totals = np.bincount(inverse, weights=self.data.y[self.n :])
         observed = np.stack([totals / counts, np.ones(len(at))])
         v = self._rows[: self._used]

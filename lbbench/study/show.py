@@ -1,50 +1,61 @@
 """What `lbbench show` prints."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lbbench.errors import UsageError
-from lbbench.study.checks import CHECKS
+from lbbench.study.configs import config_dir
 from lbbench.study.overrides import GROUPS, Plan
 from lbbench.study.settings import Settings, compose
 
 
 def show(plan: Plan, asked: set[str]) -> Iterator[str]:
-    """The settings of each combination of a plan; only the sections of the groups in `asked`, if it names any."""
+    """The settings of each combination of a plan; only the sections of the groups in `asked`, if it names any.
+
+    A problem that was asked for comes with its facts.
+    """
     groups = [group for group in GROUPS if group in asked]
     for i, combination in enumerate(plan.combinations):
         if i:
             yield ""
         settings = compose(combination)
-        sections = groups or list(settings.tree)
-        for section in sections:
-            value = settings[section]
-            if isinstance(value, Mapping):
-                yield f"{section}: {value['name']}" if "name" in value else f"{section}:"
-                yield from (f"  {line}" for line in _lines(value))
-            else:
-                yield from _lines({section: value})
+        for section in groups or settings.tree:
+            yield from _section(section, settings[section])
+        if not groups:
+            yield from _section("study", plan.study)
         if "problem" in groups:
-            yield "facts:"
+            yield "facts"
             yield from (f"  {line}" for line in _facts(settings))
 
 
-def _lines(section: Mapping[str, Any]) -> Iterator[str]:
+def comments(file: str) -> dict[str, str]:
+    """The comment behind each key of a file in configs/."""
+    text = (config_dir() / f"{file}.yaml").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\s*(\w+):.*?# (.*)$", text, re.MULTILINE))
+
+
+def _section(name: str, value: Any) -> Iterator[str]:
+    if not isinstance(value, Mapping):
+        yield from _lines({name: value}, comments("config"), indent="")
+    elif "name" in value:
+        yield f"{name}: {value['name']}"
+        yield from _lines(value, comments(f"{name}/{value['name']}"))
+    else:
+        yield name
+        yield from _lines(value, comments("config"))
+
+
+def _lines(section: Mapping[str, Any], notes: Mapping[str, str], indent: str = "  ") -> Iterator[str]:
     for key, value in section.items():
         if key != "name":
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            yield f"{key + ' = ' + text:<28} {allowed(key)}".rstrip()
+            yield f"{f'{indent}{key} = {_text(value)}':<30} {notes.get(key, '')}".rstrip()
 
 
-def allowed(key: str) -> str:
-    """What a setting may be, in words."""
-    try:
-        CHECKS[key]("\0")
-    except ValueError as error:
-        return str(error)
-    except UsageError:
-        return "an expression in t, such as sqrt(t), t^0.25, max(2, log(t))"
-    return ""
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):  # seeds
+        count = len(value)
+        return f"{value[0]}-{value[-1]}" if value == tuple(range(value[0], value[0] + count)) else str(list(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _facts(settings: Settings) -> Iterator[str]:
@@ -56,8 +67,9 @@ def _facts(settings: Settings) -> Iterator[str]:
     problem, gp = build.problem(settings), settings["gp"]
     domain = problem.domain
     kind = f"pool of {domain.size} candidates" if isinstance(domain, Pool) else "box"
-    yield f"domain           {kind}, {domain.dim} inputs"
-    yield f"bounds           {', '.join(f'[{a:.6g}, {b:.6g}]' for a, b in zip(*domain.bounds, strict=True))}"
-    yield f"maximum          {problem.optimum:.8g}"
     theta = estimate_lengthscale(problem, KERNELS[gp["kernel"]], gp["regulariser"])
-    yield f"length scale     {theta:.4g} (fits the best 1 % of the domain: {gp['kernel']}, λ = {gp['regulariser']:g})"
+    bounds = ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in zip(*domain.bounds, strict=True))
+    yield f"domain        {kind}, {domain.dim} inputs"
+    yield f"bounds        {bounds}"
+    yield f"maximum       {problem.optimum:.8g}"
+    yield f"length scale  θ̂* = {theta:.4g}, fits the best 1 % of the domain ({gp['kernel']}, λ = {gp['regulariser']:g})"
