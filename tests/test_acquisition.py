@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lbbench.acquisition import UCB, Average, Maximiser, climb, distinct_best, lattice
-from lbbench.domain import Box, Pool
+from lbbench.acquisition import UCB, Average, Maximiser, climb, distinct_best
+from lbbench.domain import Box, Pool, sobol
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
 from lbbench.gp.posterior import posterior
@@ -172,7 +172,7 @@ def test_stays_in_the_cube_beats_the_raw_points_and_repeats_itself(seed, dim, n,
     point = maximum(acquisition, data, seed)
     assert point.shape == (1, dim)
     assert ((point >= 0.0) & (point <= 1.0)).all()
-    raw = np.concatenate([lattice(512, dim, np.random.default_rng(seed)), incumbents(data)])
+    raw = np.concatenate([sobol(512, dim, np.random.default_rng(seed)), incumbents(data)])
     assert acquisition(point)[0] >= acquisition(raw).max() - 1e-9
     np.testing.assert_array_equal(point, maximum(acquisition, data, seed))
 
@@ -247,15 +247,6 @@ def test_pool_maximum_of_ucb():
     point = maximum(acquisition, data)
     mean, std = acquisition.posterior.predict(np.arange(80))
     assert point[0] == np.argmax(mean + 2.0 * std)
-
-
-@pytest.mark.parametrize("dim", [1, 2, 5, 10])
-def test_lattice_is_even(dim):
-    points = lattice(512, dim, np.random.default_rng(0))
-    assert points.shape == (512, dim)
-    assert ((points >= 0.0) & (points < 1.0)).all()
-    counts = np.array([np.histogram(column, bins=16, range=(0, 1))[0] for column in points.T])
-    assert counts.std() < 2.0, "at random it would be 5.5"
 
 
 def test_starts_are_peaks_first():
