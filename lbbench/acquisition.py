@@ -83,8 +83,8 @@ class Maximiser:
     def __call__(self, acquisition: Acquisition, domain: Domain, incumbents: Points, rng: Generator) -> Points:
         """The point, `(1,)` or `(1, d)`, at which the acquisition function is largest.
 
-        Exact in a pool. In a box: the best peaks among a scrambled Sobol set, the `incumbents` (points that are known to
-        be good, such as the best observed) and points around those, all climbed together.
+        Exact in a pool. In a box: the best peaks among a scrambled Sobol set, the `incumbents` (points known to be
+        good, such as the best observed) and points around those, all climbed together.
         """
         if isinstance(domain, Pool):
             return np.array([np.argmax(acquisition(np.arange(domain.size)))])

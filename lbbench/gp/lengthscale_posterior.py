@@ -1,11 +1,10 @@
 """The posterior of the length scale under the prior Γ(shape 3, rate 6): integrated exactly, or sampled by NUTS.
 
-Everything is a function of s = ln θ, whose density carries the Jacobian θ. The prior leaves
-less than 1e-7 outside `RANGE`.
+Everything is a function of s = ln θ, whose density carries the Jacobian θ.
 """
 
 # mypy: allow-untyped-calls
-# Pyro's functions have no types.
+# (Pyro's are untyped.)
 
 import math
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from lbbench.gp.kernels import Kernel
 from lbbench.gp.likelihood import Likelihood, interpolate
 
 SHAPE, RATE = 3.0, 6.0  # of the prior
-RANGE = (math.log(1e-3), math.log(30.0))
+RANGE = (math.log(1e-3), math.log(30.0))  # the prior leaves less than 1e-7 outside
 NEGLIGIBLE = 25.0  # nats below the maximum of the density, which leaves a share of 1e-11
 
 

@@ -94,7 +94,9 @@ class Likelihood:
         """The peak near `start` in [low, high], by the secant method on the derivative."""
         slope = cache(lambda s: self.with_slope(s)[1])
         at, curvature = start, float(spline(start, 2))
-        while curvature < 0.0 and low <= (to := at - slope(at) / curvature) <= high:
+        for _ in range(20):
+            if not (curvature < 0.0 and low <= (to := at - slope(at) / curvature) <= high):
+                break
             if abs(to - at) < 1e-7:
                 return to
             at, curvature = to, (slope(to) - slope(at)) / (to - at)
@@ -153,7 +155,10 @@ def _ceilings(spline: CubicSpline, values: Array) -> Array:
 
 
 def _grid(shortest: float, longest: float) -> Array:
-    """A grid to start from; peaks of the likelihood lie further apart than its spacing."""
+    """A grid to start from, spaced by 0.63 over the default range.
+
+    With a Matérn kernel, peaks were never seen closer than 0.7; closer ones, as the RBF has, show in the halving.
+    """
     return np.linspace(math.log(shortest), math.log(longest), 13)
 
 

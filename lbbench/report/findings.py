@@ -19,7 +19,7 @@ MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
 EXPERIMENT = "findings"
 PROBLEMS = ("berkenkamp", "michalewicz", "agnp", "crossedbarrel")
 BASELINES = ("mle", "mcmc", "agpucb")
-DEFAULTS = {"elimination": "prior", "theta0": "mle", "g": "sqrt(t)", "sampler": "quadrature", "lengthscale": "auto"}
+DEFAULTS = {"elimination": "prior", "theta0": "mle", "g": "sqrt(t)", "sampler": "quadrature"}
 TIE = 2.0  # paired differences within this many standard errors are a tie
 STUCK = 0.05  # simple regret above which a run on berkenkamp has not found the peak; x = 1 leaves 0.145
 
@@ -37,7 +37,7 @@ class Finals:
         self.frame = traces.read(run.path for run in runs)
         own = {run.settings.id: run.settings["method"] for run in runs}
         details = pd.DataFrame.from_dict(own, orient="index").drop(columns="name")
-        self.runs = final(self.frame).join(details, on="run_id")
+        self.runs = final(self.frame).join(details, on="run_id", rsuffix="_setting")
         self.iterations = int(self.frame["t"].max())
 
     def select(self, problem: str, method: str, **settings: object) -> pd.DataFrame:
@@ -71,8 +71,8 @@ def report(finals: Finals) -> Iterator[str]:
     """The lines of the document."""
     yield "# The paper's findings, checked"
     yield ""
-    yield f"T = {finals.iterations} steps after the initial design. Means ± standard errors over seeds. Differences are paired"
-    yield f"by seed (same initial design); one within {TIE:g} standard errors of 0 counts as a tie."
+    yield f"T = {finals.iterations} steps after the initial design. Means ± standard errors over seeds. Differences are"
+    yield f"paired by seed (same initial design); one within {TIE:g} standard errors of 0 counts as a tie."
     for section in (_regrets, _finding1, _finding2, _finding3, _finding4, _finding5, _variants):
         yield ""
         yield from section(finals)

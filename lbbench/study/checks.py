@@ -119,7 +119,7 @@ CHECKS: dict[str, Check] = {
     "elimination": choice("prior", "posterior", "posterior2"),
     "regret_bound": choice("paper", "matern"),
     "sampler": choice("quadrature", "nuts"),
-    "nodes": integer(at_most=64),
+    "nodes": either("auto", integer(at_most=64)),
     "warmup": integer(at_most=10**6),
     "samples": integer(at_least=4, at_most=10**6),
     "dim": lambda text: int(str(choice("2", "5", "10")(text))),
