@@ -124,6 +124,7 @@ def main() -> None:
     except typer.TyperException as error:
         code = _complain(error.format_message())
     except (KeyboardInterrupt, typer.Abort):
+        typer.echo("lbbench: interrupted; finished runs are kept, the same command does the rest", err=True)
         code = 130
     except BrokenPipeError:  # the reader of a pipe has gone, as in `lbbench list | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

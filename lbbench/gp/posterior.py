@@ -127,7 +127,7 @@ class BoxPosterior:
 class PoolPosterior:
     """Posterior over a whole pool of m candidates.
 
-    The posterior covariance is `base` − VᵀV, where V gains a row for each newly observed candidate. Repeats within an
+    The posterior covariance is `base` − VᵀV, where V gains a row for each candidate in an update. Repeats within an
     update are merged (n observations of one candidate are one of their mean, with λ/n), and once V has m rows it is
     folded into the base, so that an update costs O(m²) at most, however many observations came before. The mean is
     kept as the responses to the raw y and to a constant, since the standardisation changes with every observation.

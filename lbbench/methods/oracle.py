@@ -1,5 +1,6 @@
 """GP-UCB with the length scale that fits the objective near its maximum, which no method can know."""
 
+import functools
 import zlib
 from dataclasses import dataclass
 
@@ -38,6 +39,7 @@ class Oracle:
         return step
 
 
+@functools.cache  # a problem and a kernel are what they are, so this is computed once per process
 def estimate_lengthscale(problem: Problem, kernel: Kernel, regulariser: float) -> float:
     """θ̂*: the maximum likelihood estimate on the noiseless, standardised best 1 % of the domain (paper, §5).
 

@@ -1,5 +1,6 @@
 """From settings to the objects of a run: problem, method, optimizer."""
 
+import functools
 import importlib
 from dataclasses import fields
 from typing import Any
@@ -37,9 +38,14 @@ def find(target: str) -> Any:
 
 
 def problem(settings: Settings) -> Problem:
-    """The objective of a run."""
+    """The objective of a run; the same object for the same settings, so that a worker loads data once."""
     own = {key: value for key, value in settings["problem"].items() if key not in ("name", "initial")}
-    built: Problem = find(PROBLEMS[settings.problem])(**own)
+    return _problem(settings.problem, tuple(sorted(own.items())))
+
+
+@functools.cache
+def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
+    built: Problem = find(PROBLEMS[name])(**dict(settings))
     return built
 
 
