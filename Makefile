@@ -33,7 +33,7 @@ lock:
 	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	echo '# Exact versions of all that the Makefile installs; made by `make lock`.' > requirements.lock
-	$(BIN)/pip freeze --exclude-editable --exclude pip --exclude setuptools | sed 's/^torch==.*/torch==2.13.0/' >> requirements.lock
+	$(BIN)/pip freeze --exclude-editable | sed 's/^torch==.*/torch==2.13.0/' >> requirements.lock
 
 paper: setup
 	$(BIN)/lbbench run +experiment=findings
