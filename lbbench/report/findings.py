@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,8 @@ class Finals:
         details = pd.DataFrame.from_dict(own, orient="index").drop(columns="name")
         self.runs = final(self.frame).join(details, on="run_id", rsuffix="_setting")
         self.iterations = int(self.frame["t"].max())
+        self.gp = runs[0].settings["gp"]
+        self.metadata = [traces.read_metadata(run.path) for run in runs]
 
     def select(self, problem: str, method: str, **settings: object) -> pd.DataFrame:
         """The runs of a method on a problem, with the default settings but for those given."""
@@ -71,12 +74,24 @@ def report(finals: Finals) -> Iterator[str]:
     """The lines of the document."""
     yield "# The paper's findings, checked"
     yield ""
+    yield f"Made by `lbbench run +experiment={EXPERIMENT}` and `lbbench findings` from {len(finals.runs)} runs"
+    yield f"({_provenance(finals.metadata)})."
+    yield f"Settings: {', '.join(f'{key}={value}' for key, value in finals.gp.items())}; all others as in configs/."
+    yield ""
     yield f"T = {finals.iterations} steps after the initial design. Means ± standard errors over seeds. Differences are"
     yield f"paired by seed (same initial design); one within {TIE:g} standard errors of 0 counts as a tie."
     for section in (_regrets, _finding1, _finding2, _finding3, _finding4, _finding5, _variants):
         yield ""
         yield from section(finals)
     yield ""
+
+
+def _provenance(metadata: Sequence[dict[str, Any]]) -> str:
+    """Commits, versions and processors of the runs."""
+    names = ("numpy", "scipy", "botorch")
+    commits = sorted({str(run["commit"])[:10] for run in metadata})
+    versions = sorted({", ".join(f"{name} {run['versions'][name]}" for name in names) for run in metadata})
+    return f"commit {', '.join(commits)}; {'; '.join(versions)}; {', '.join(sorted({run['cpu'] for run in metadata}))}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

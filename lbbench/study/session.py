@@ -8,6 +8,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lbbench.study.overrides import Plan
 from lbbench.study.runner import Outcome, Run, execute, runs
 
+WIDTH = 140  # of what is not written to a terminal
+
 
 class Session:
     """Runs a plan and tells how it goes; a live bar on a terminal, a line per run elsewhere."""
@@ -15,6 +17,8 @@ class Session:
     def __init__(self, plan: Plan, console: Console | None = None) -> None:
         self.plan = plan
         self.console = console or Console(highlight=False, soft_wrap=True)
+        if not self.console.is_terminal:
+            self.console.width = WIDTH
 
     def run(self) -> int:
         """Run what is missing and print the closing table. Returns the exit code: 1 if a run failed."""
