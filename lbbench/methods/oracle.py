@@ -47,10 +47,15 @@ def estimate_lengthscale(problem: Problem, kernel: Kernel, regulariser: float) -
     the whole pool, but at least 20 of those; the earlier of two equals.
     """
     domain = problem.domain
-    points: Points = np.arange(domain.size) if isinstance(domain, Pool) else domain.uniform(DRAWN, _generator(problem))
-    values = problem.evaluate(domain.user(points))
+    drawn: Points = np.arange(domain.size) if isinstance(domain, Pool) else domain.uniform(DRAWN, _generator(problem))
+    return fit_best(problem, drawn, kernel, regulariser)
+
+
+def fit_best(problem: Problem, points: Points, kernel: Kernel, regulariser: float) -> float:
+    """The maximum likelihood estimate on the best 1 %, at least 20, of the given points of the problem's domain."""
+    values = problem.evaluate(problem.domain.user(points))
     best = np.argsort(-values, kind="stable")[: max(round(0.01 * len(values)), LEAST)]
-    data = Data(domain)
+    data = Data(problem.domain)
     data.append(points[best], values[best])
     return Likelihood.of(data, kernel, regulariser).maximum()
 

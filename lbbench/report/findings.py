@@ -9,7 +9,7 @@ import pandas as pd
 
 from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
-from lbbench.methods.oracle import estimate_lengthscale
+from lbbench.methods.oracle import DRAWN, estimate_lengthscale, fit_best
 from lbbench.problems.synthetic import berkenkamp, michalewicz
 from lbbench.report.stats import final, paired, standard_error
 from lbbench.report.tables import LABELS, plus_minus
@@ -186,11 +186,14 @@ def _finding3(finals: Finals) -> Iterator[str]:
 
 
 def _finding4(finals: Finals) -> Iterator[str]:
-    kernel = KERNELS["matern52"]
-    target = estimate_lengthscale(michalewicz(), kernel, 1e-4)
+    problem, kernel, regulariser = michalewicz(), KERNELS[finals.gp["kernel"]], finals.gp["regulariser"]
+    target = estimate_lengthscale(problem, kernel, regulariser)
+    draws = [problem.domain.uniform(DRAWN, np.random.default_rng(seed)) for seed in range(40)]
+    low, middle, high = np.quantile([fit_best(problem, draw, kernel, regulariser) for draw in draws], [0.25, 0.5, 0.75])
     yield "## 4. Michalewicz: LB's length scales gather around θ̂*, MLE's lie above, A-GP-UCB's fall below"
     yield ""
-    yield f"θ̂* = {target:.4f} (the released code hard-codes 0.0354). Quantiles over all steps and seeds:"
+    yield f"θ̂* = {target:.4f}; forty other draws of its 10,000 points give a median of {middle:.4f} and quartiles of"
+    yield f"{low:.4f} and {high:.4f}; the released code hard-codes 0.0354. Quantiles over all steps and seeds:"
     yield ""
     rows, medians = [], {}
     for method in ("lb", *BASELINES):
