@@ -1,6 +1,5 @@
 """The command line. Each command parses, calls one function, and prints."""
 
-import os
 import sys
 from typing import Annotated
 
@@ -8,10 +7,11 @@ import typer
 
 from lbbench.errors import UsageError
 
+INTERRUPTED = 130  # what Typer makes of Ctrl-C
+
 app = typer.Typer(
     name="lbbench",
     help="Benchmark Bayesian optimisation when the length scale is unknown.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -78,14 +78,15 @@ def findings(overrides: Overrides = None) -> None:
     """
     from lbbench.study.overrides import plan
 
-    planned = plan(["+experiment=findings", *(overrides or [])])
+    line = ["+experiment=findings", *(overrides or [])]
+    planned = plan(line)
     from pathlib import Path
 
     from lbbench.report.findings import write
     from lbbench.study.runner import runs
 
-    file = Path(planned.study["out"]) / "findings.md"
-    write(runs(planned), file)
+    file = Path(planned.study["out"]).expanduser() / "findings.md"
+    write(runs(planned), file, " ".join(line))
     typer.echo(f"wrote {file}")
 
 
@@ -105,6 +106,7 @@ def doctor() -> None:
 
 @app.callback(invoke_without_command=True)
 def root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     """Benchmark Bayesian optimisation when the length scale is unknown."""
@@ -113,6 +115,8 @@ def root(
 
         typer.echo(f"lbbench {__version__}")
         raise typer.Exit(0)
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
@@ -123,12 +127,11 @@ def main() -> None:
         code = _complain(str(error))
     except typer.TyperException as error:
         code = _complain(error.format_message())
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo("lbbench: interrupted; finished runs are kept, the same command does the rest", err=True)
-        code = 130
-    except BrokenPipeError:  # the reader of a pipe has gone, as in `lbbench list | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    except OSError as error:
+        code = 1
+        print(f"lbbench: {error}", file=sys.stderr)
+    if code == INTERRUPTED:
+        print("lbbench: interrupted; finished runs are kept, the same command does the rest", file=sys.stderr)
     sys.exit(code)
 
 

@@ -36,8 +36,9 @@ OPERATORS: dict[str, Callable[[float, float], float]] = {
     "/": operator.truediv,
     "^": math.pow,
 }
-TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(.))")
+TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(.))", re.ASCII)
 EXPECTED = "expected a number, t, '(' or one of " + ", ".join(FUNCTIONS)
+DIGITS = tuple("0123456789")
 MAX_LENGTH = 100  # also bounds the depth of the recursion
 
 
@@ -134,7 +135,7 @@ class _Parser:
         if token == "t":
             self.next += 1
             return float
-        if token[:1].isdigit() or (token[:1] == "." and len(token) > 1):
+        if token[:1] in DIGITS or (token[:1] == "." and len(token) > 1):
             self.next += 1
             value = float(token)
             return lambda t: value

@@ -13,7 +13,7 @@ noise_std             σ_N       standard deviation of the observation noise
 regulariser           λ         added to the kernel matrix's diagonal
 information_gain      I         ½ ln det(I + K/λ), in nats
 gamma                 γ         bound on the information gain
-growth, norm_growth   g, b      growth functions, which pace new length scales and new norms
+growth                g, b      growth functions, which pace new length scales and new norms
 delta                 δ         probability with which a bound may fail
 dim, effective_dim    d, d̂      number of inputs; d̂ = d for the RBF kernel, d + 2ν for Matérn-ν
 ====================  ========  ======================================================================
@@ -75,10 +75,14 @@ def analytic_information_gain(n: int, lengthscale: float, dim: int, smoothness: 
     RBF (`smoothness` None): θ^{−d} (ln n)^{d+1} (Proposition 2.3); Matérn-ν: θ^{−d} n^{d/(2ν+d)} (ln n)^{2ν/(2ν+d)}
     (Vakili et al. 2021).
     """
+    try:
+        volume = float(lengthscale**-dim)
+    except OverflowError:
+        volume = math.inf
     if smoothness is None:
-        return float(lengthscale**-dim * math.log(n) ** (dim + 1))
+        return volume * math.log(n) ** (dim + 1)
     share = dim / (2.0 * smoothness + dim)
-    return float(lengthscale**-dim * n**share * math.log(n) ** (1.0 - share))
+    return float(volume * n**share * math.log(n) ** (1.0 - share))
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,8 @@ class RegretBound:
     smoothness: float | None = None
 
     def __call__(self, n: int, lengthscale: float, norm: float) -> float:
+        if n == 1:
+            return 0.0
         gamma = analytic_information_gain(n, lengthscale, self.dim, self.smoothness)
         return math.sqrt(n * gamma) * (math.sqrt(gamma) + norm)
 

@@ -1,7 +1,11 @@
 """The command line as a user types it, in processes of its own."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +30,7 @@ WRONG = {
     "run kernel=rbf gp.kernel=rbf": ["kernel", "given twice"],
     "run method=random elimination=prior": ["elimination", "allowed here"],
     "run elimination=maybe": ["elimination=maybe", "prior, posterior, posterior2"],
-    "run theta0=-0.5": ["theta0=-0.5", "'mle' or a number above 0"],
+    "run theta0=-0.5": ["theta0=-0.5", "'mle' or a number from 1e-6"],
     "run problem.dim=3": ["problem.dim=3", "2, 5, 10"],
     "run noise_std=nan": ["noise_std=nan", "from 0 up"],
     "run seeds=1,2": ["seeds", "one value"],
@@ -120,9 +124,89 @@ def test_run_skips_and_forces(tmp_path):
     assert [trace.stat().st_mtime_ns for trace in traces] != before
 
 
+def test_bare_command_prints_its_help(tmp_path):
+    bare = lbbench(cwd=tmp_path)
+    assert bare.returncode == 0
+    assert bare.stdout.startswith("Usage: ")
+    assert bare.stderr == ""
+
+
 def test_a_failed_run_is_named_and_the_exit_code_is_1(tmp_path):
-    (tmp_path / "results").write_text("a file where a directory should be")
-    result = lbbench("run", "method=random", "problem=berkenkamp", "seeds=1", "iterations=2", "jobs=1", cwd=tmp_path)
+    line = ["run", "method=random,lb", "problem=berkenkamp", "noise_std=0,1e308", "seeds=1", "iterations=2", "jobs=1"]
+    result = lbbench(*line, cwd=tmp_path)
     assert result.returncode == 1
-    assert "failed: berkenkamp random seed=0: " in result.stdout
+    assert "failed: berkenkamp lb noise_std=1e+308 seed=0: NumericalError: " in result.stdout
+    assert "no finite mean" in result.stdout
     assert "Traceback" not in result.stdout + result.stderr
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2
+    table = result.stdout[result.stdout.index("problem ") :]
+    assert "Random" in table
+    assert "LB" in table
+
+
+@pytest.mark.parametrize("out", ["file", "/proc/nowhere", "a" * 300])
+def test_an_out_that_cannot_be_written_is_found_before_anything_runs(out, tmp_path):
+    (tmp_path / "file").write_text("a file where a directory should be")
+    result = lbbench("run", "method=random", "problem=berkenkamp", f"out={out}", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "out=" in result.stderr
+    assert "cannot be written to" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+
+
+def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    line = ["run", "method=random", "problem=berkenkamp", "seeds=1", "iterations=2", "jobs=1", "out=~/there"]
+    assert lbbench(*line, cwd=tmp_path).returncode == 0
+    assert [path.parts[-6:-1] for path in tmp_path.rglob("*.parquet")] == [
+        ("home", "there", "traces", "berkenkamp", "random")
+    ]
+
+
+def test_a_broken_trace_is_named_and_kept_until_forced(tmp_path):
+    line = ["run", "method=random", "problem=berkenkamp", "seeds=1", "iterations=2", "jobs=1"]
+    lbbench(*line, cwd=tmp_path)
+    (trace,) = tmp_path.rglob("*.parquet")
+    trace.write_bytes(trace.read_bytes()[:100])
+    broken = lbbench(*line, cwd=tmp_path)
+    assert broken.returncode == 2
+    assert trace.name in broken.stderr
+    assert "Traceback" not in broken.stderr
+    assert len(trace.read_bytes()) == 100
+    assert lbbench(*line, "force=true", cwd=tmp_path).returncode == 0
+
+
+def start(*line, cwd):
+    """A study of long runs, once its first run is under way."""
+    process = subprocess.Popen([*COMMAND, *line], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "runs to do" in process.stdout.readline()
+    return process
+
+
+def test_an_interrupted_study_says_how_to_go_on(tmp_path):
+    process = start("run", "problem=berkenkamp", "seeds=9", "iterations=40", "jobs=1", cwd=tmp_path)
+    assert "[1/9]" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command does the rest" in errors
+    assert "Traceback" not in errors
+    assert [path for path in tmp_path.rglob("*.tmp")] == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds workers by /proc")
+def test_a_killed_worker_fails_the_study_with_its_cause(tmp_path):
+    process = start("run", "problem=berkenkamp", "seeds=4", "iterations=2000", "jobs=2", cwd=tmp_path)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 60
+    workers = []
+    while not workers and time.monotonic() < deadline:
+        time.sleep(0.2)
+        pids = [int(pid) for pid in children.read_text().split()]
+        workers = [pid for pid in pids if b"LokyProcess" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(workers[0], signal.SIGKILL)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "failed: berkenkamp lb seed=0: not finished, since a worker died" in output
+    assert "Traceback" not in output + errors

@@ -75,16 +75,16 @@ def test_plus_minus(mean, error, text):
 def test_findings_are_written_from_a_study_and_keep_what_stands_by_hand(tmp_path):
     planned = plan(["+experiment=findings", "iterations=2", "seeds=2", "jobs=1", f"out={tmp_path}", "raw_samples=16"])
     todo = runs(planned)
-    with pytest.raises(findings.UsageError, match=rf"{len(todo)} of {len(todo)} runs are missing"):
-        findings.write(todo, tmp_path / "findings.md")
+    with pytest.raises(findings.UsageError, match=rf"{len(todo)} of {len(todo)} runs are missing.*lbbench run seeds=2"):
+        findings.write(todo, tmp_path / "findings.md", "seeds=2")
     assert not any(outcome.error for outcome in execute(todo, planned.study, lambda outcome: None))
     file = tmp_path / "findings.md"
-    findings.write(todo, file)
+    findings.write(todo, file, "seeds=2")
     text = file.read_text()
     assert text.count("**Holds.**") + text.count("**Does not hold**") == 5
     for number in range(1, 6):
         assert f"## {number}. " in text
     assert "nan" not in text
     file.write_text(text + "\nA reason.\n")
-    findings.write(todo, file)
+    findings.write(todo, file, "seeds=2")
     assert file.read_text() == text + "\nA reason.\n"

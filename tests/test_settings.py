@@ -104,6 +104,17 @@ def test_experiments_expand_and_yield_to_the_command_line():
     ]
 
 
+def test_an_override_of_a_preset_applies_where_it_is_a_setting():
+    planned = plan(["+experiment=findings", "seeds=1", "dim=2", "method.elimination=posterior"])
+    for combination in planned.combinations:
+        assert ("problem.dim" in combination.values) == (combination.problem == "michalewicz")
+        assert ("method.elimination" in combination.values) == (combination.method == "lb")
+    with pytest.raises(UsageError, match="nodes is not a setting"):
+        plan(["+experiment=findings", "method=lb", "nodes=3"])
+    with pytest.raises(UsageError, match="one preset"):
+        plan(["+experiment=findings,figure3"])
+
+
 def test_every_setting_in_configs_has_a_comment_and_a_check_that_its_default_passes():
     for file in ["config", *(f"{group}/{name}" for group in ("method", "problem") for name in options(group))]:
         tree = load(file)

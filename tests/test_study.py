@@ -130,6 +130,14 @@ def test_a_run_that_raises_does_not_end_the_others(tmp_path, monkeypatch, capsys
     assert len(list(tmp_path.rglob("*.parquet"))) == 3
 
 
+def test_runs_are_named_by_what_was_swept():
+    planned = plan(["method=lb,mle", "problem=michalewicz", "dim=2,10", "theta0=mle,0.5", "seeds=1", "kernel=rbf"])
+    names = [run.name for run in runs(planned)]
+    assert len(set(names)) == len(names) == 6
+    assert names[0] == "michalewicz lb dim=2 theta0=mle seed=0"
+    assert names[-1] == "michalewicz mle dim=10 seed=0"
+
+
 def test_a_small_pool_can_be_played_past_its_size():
     found = rows("method=lb", "problem=agnp", "initial=164", "iterations=20")
     assert len(found) == 164 + 20

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from lbbench.domain import Array, Domain, Points, Pool
+from lbbench.errors import NumericalError
 
 
 class Data:
@@ -23,7 +24,10 @@ class Data:
         self.std = 1.0
 
     def append(self, points: Points, y: Array) -> None:
-        """Add k observations: points `(k,)` in a pool, `(k, d)` in a box, and values `(k,)` in raw units."""
+        """Add k observations: points `(k,)` in a pool, `(k, d)` in a box, and values `(k,)` in raw units.
+
+        Raises `NumericalError` if the values cannot be standardised.
+        """
         old, self.n = self.n, self.n + len(y)
         if self.n > len(self._y):
             self._grow(max(self.n, 2 * len(self._y)))
@@ -32,8 +36,11 @@ class Data:
         new = cdist(self.domain.unit(self._points[old : self.n]), self.x, "sqeuclidean")
         self._sqdist[old : self.n, : self.n] = new
         self._sqdist[:old, old : self.n] = new[:, :old].T
-        self.mean = float(self.y.mean())
-        self.std = float(self.y.std(ddof=1)) if self.n > 1 and np.ptp(self.y) > 0 else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.mean = float(self.y.mean())
+            self.std = float(self.y.std(ddof=1)) if self.n > 1 and np.ptp(self.y) > 0 else 1.0
+        if not (np.isfinite(self.mean) and np.isfinite(self.std)):
+            raise NumericalError(f"the {self.n} values of y, the last {y[-1]:g}, have no finite mean and spread")
 
     def _grow(self, capacity: int) -> None:
         grown = np.zeros((capacity, capacity))

@@ -1,7 +1,7 @@
 """A-GP-UCB (Berkenkamp, Schoellig, Krause 2019): one length scale that only ever shrinks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy.random import Generator
 
@@ -25,11 +25,12 @@ class AGPUCB:
     def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
         """One step of GP-UCB with this step's length scale."""
         lengthscale = self._schedule.shortest(t)
-        norm = self.surrogate.norm
+        norm = believed = self.surrogate.norm
         if self.surrogate.beta == "theory":
-            lengthscale0 = self._schedule.lengthscale0
-            norm = self.surrogate.believed_norm(max(1.0, self.b(t)) * norm, lengthscale, lengthscale0, data.domain.dim)
-        return self.surrogate.step(data, self.surrogate.fit(data, lengthscale), norm, maximise)
+            norm *= max(1.0, self.b(t))
+            believed = self.surrogate.believed_norm(norm, lengthscale, self._schedule.lengthscale0, data.domain.dim)
+        step = self.surrogate.step(data, self.surrogate.fit(data, lengthscale), believed, maximise)
+        return replace(step, norm=norm)
 
     def observe(self, step: Step, t: int, y: float) -> Step:
         """Nothing to learn beyond the data."""

@@ -1,5 +1,6 @@
 """The paper's five findings, checked on traces and written as Markdown."""
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from lbbench.study import traces
 from lbbench.study.runner import Run
 
 MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
-EXPERIMENT = "findings"
 PROBLEMS = ("berkenkamp", "michalewicz", "agnp", "crossedbarrel")
 BASELINES = ("mle", "mcmc", "agpucb")
 DEFAULTS = {"elimination": "prior", "theta0": "mle", "g": "sqrt(t)", "sampler": "quadrature"}
@@ -28,18 +28,21 @@ STUCK = 0.05  # simple regret above which a run on berkenkamp has not found the 
 class Finals:
     """The last row of each of the given runs, with the settings of its method."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[Run], command: str) -> None:
+        if len({run.settings.json_of("gp", "iterations") for run in runs}) > 1:
+            raise UsageError("the findings are about one setting of iterations, and of each key of gp, at a time")
         missing = [run for run in runs if not run.path.exists()]
         if missing:
             raise UsageError(
                 f"{len(missing)} of {len(runs)} runs are missing, such as {missing[0].name}; "
-                f"make them: lbbench run +experiment={EXPERIMENT}"
+                f"make them: lbbench run {command}"
             )
         self.frame = traces.read(run.path for run in runs)
         own = {run.settings.id: run.settings["method"] for run in runs}
         details = pd.DataFrame.from_dict(own, orient="index").drop(columns="name")
-        self.runs = final(self.frame).join(details, on="run_id", rsuffix="_setting")
+        self.runs = final(self.frame).join(details.add_prefix("method."), on="run_id")
         self.iterations = int(self.frame["t"].max())
+        self.command = command
         self.gp = runs[0].settings["gp"]
         self.metadata = [traces.read_metadata(run.path) for run in runs]
 
@@ -47,10 +50,13 @@ class Finals:
         """The runs of a method on a problem, with the default settings but for those given."""
         found = self.runs[(self.runs["problem"] == problem) & (self.runs["method"] == method)]
         for key, value in {**DEFAULTS, **settings}.items():
-            if key in found and found[key].notna().any():
-                found = found[found[key] == value]
+            if (column := f"method.{key}") in found and found[column].notna().any():
+                found = found[found[column] == value]
         if found.empty:
-            raise UsageError(f"no traces of {method} on {problem} with {settings or 'default settings'}")
+            wanted = " ".join(
+                f"{key}={value}" for key, value in {"method": method, "problem": problem, **settings}.items()
+            )
+            raise UsageError(f"the findings need {wanted} as well")
         return found
 
     def steps(self, runs: pd.DataFrame) -> pd.DataFrame:
@@ -60,12 +66,12 @@ class Finals:
         return found[found["t"] > 0]
 
 
-def write(runs: Sequence[Run], file: Path) -> None:
+def write(runs: Sequence[Run], file: Path, command: str) -> None:
     """Write the findings on the given runs to a Markdown file; what stands below `MARKER` in it is kept.
 
-    Raises `UsageError` if a run has no trace yet.
+    `command` is what `lbbench run` makes the runs with. Raises `UsageError` if a run has no trace yet.
     """
-    text = "\n".join(report(Finals(runs)))
+    text = "\n".join(report(Finals(runs, command)))
     kept = file.read_text(encoding="utf-8").partition(MARKER)[2] if file.exists() else "\n"
     file.write_text(f"{text}\n{MARKER}{kept}", encoding="utf-8")
 
@@ -74,7 +80,7 @@ def report(finals: Finals) -> Iterator[str]:
     """The lines of the document."""
     yield "# The paper's findings, checked"
     yield ""
-    yield f"Made by `lbbench run +experiment={EXPERIMENT}` and `lbbench findings` from {len(finals.runs)} runs"
+    yield f"Made by `lbbench run {finals.command}` and `lbbench findings` from {len(finals.runs)} runs"
     yield f"({_provenance(finals.metadata)})."
     yield f"Settings: {', '.join(f'{key}={value}' for key, value in finals.gp.items())}; all others as in configs/."
     yield ""
@@ -121,6 +127,8 @@ def _regrets(finals: Finals) -> Iterator[str]:
 def _verdict(difference: float, error: float) -> str:
     if abs(difference) <= TIE * error or difference == 0:
         return "tie"
+    if not math.isfinite(error):
+        return "one seed, no verdict"
     return "lower" if difference < 0 else "higher"
 
 
@@ -149,7 +157,9 @@ def _finding1(finals: Finals) -> Iterator[str]:
     rows, verdicts = _differences(finals, "simple_regret", BASELINES)
     yield from _table(["LB minus", *(LABELS[other] for other in BASELINES)], rows)
     yield ""
-    yield _conclude([f"higher than {LABELS[other]} on {problem}" for problem, other, v in verdicts if v == "higher"])
+    yield _conclude(
+        [f"{v} than {LABELS[other]} on {problem}" for problem, other, v in verdicts if v not in ("lower", "tie")]
+    )
 
 
 def _finding2(finals: Finals) -> Iterator[str]:

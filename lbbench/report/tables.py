@@ -29,21 +29,21 @@ def plus_minus(mean: float, error: float) -> str:
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
-def summary_table(summary: pd.DataFrame, varied: Mapping[str, Mapping[str, str]]) -> Table:
+def summary_table(summary: pd.DataFrame, varied: Mapping[str, Mapping[str, object]]) -> Table:
     """The closing table of a study: mean ± SE of the final regrets per problem and method.
 
     `varied` maps each further column, a setting that was swept, to its value by run_id.
     """
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("problem", "method", *varied):
-        table.add_column(column)
+        table.add_column(column, no_wrap=True)
     for column in ("runs", "simple regret", "cumulative regret", "s/run"):
         table.add_column(column, justify="right", no_wrap=True)
     for _, row in summary.iterrows():
         table.add_row(
             row["problem"],
             LABELS.get(row["method"], row["method"]),
-            *(values.get(row["run_id"], "") for values in varied.values()),
+            *("" if (value := values.get(row["run_id"])) is None else str(value) for values in varied.values()),
             str(row["runs"]),
             plus_minus(row["simple_regret"], row["simple_regret_se"]),
             plus_minus(row["cumulative_regret"], row["cumulative_regret_se"]),

@@ -27,7 +27,7 @@ def integer(at_least: int = 1, at_most: int = 10**9) -> Check:
     """A whole number in a range."""
 
     def check(text: str) -> int:
-        if not re.fullmatch(r"[+-]?\d{1,10}", text) or not at_least <= int(text) <= at_most:
+        if not re.fullmatch(r"[+-]?[0-9]{1,10}", text) or not at_least <= int(text) <= at_most:
             raise ValueError(f"a whole number from {at_least}" + (f" to {at_most}" if at_most < 10**9 else " up"))
         return int(text)
 
@@ -77,24 +77,24 @@ def expression(text: str) -> str:
 
 def path(text: str) -> str:
     """A path on disk."""
-    if not text.strip() or "\0" in text:
+    if not text.strip() or not text.isprintable():
         raise ValueError("a directory")
     return text
 
 
 def seeds(text: str) -> tuple[int, ...]:
     """`10`: 0 to 9; `5-9`: that range; `[3,7]`: those."""
-    if re.fullmatch(r"\d{1,6}", text) and int(text) > 0:
+    if re.fullmatch(r"[0-9]{1,6}", text) and int(text) > 0:
         return tuple(range(int(text)))
-    if (found := re.fullmatch(r"(\d{1,9})-(\d{1,9})", text)) and 0 <= int(found[2]) - int(found[1]) < 10**6:
+    if (found := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)) and 0 <= int(found[2]) - int(found[1]) < 10**6:
         return tuple(range(int(found[1]), int(found[2]) + 1))
-    if re.fullmatch(r"\[\s*\d{1,9}(\s*,\s*\d{1,9})*\s*\]", text):
-        return tuple(dict.fromkeys(int(seed) for seed in re.findall(r"\d+", text)))
+    if re.fullmatch(r"\[\s*[0-9]{1,9}(\s*,\s*[0-9]{1,9})*\s*\]", text):
+        return tuple(dict.fromkeys(int(seed) for seed in re.findall(r"[0-9]+", text)))
     raise ValueError("a count (10: seeds 0 to 9), a range (5-9) or a list ([3,7])")
 
 
 positive = number("a number above 0", lambda value: value > 0)
-lengthscale = number("a number above 0, in unit-cube units", lambda value: value > 0)
+lengthscale = number("a number from 1e-6 to 1e6, in unit-cube units", lambda value: 1e-6 <= value <= 1e6)
 
 CHECKS: dict[str, Check] = {
     "iterations": integer(),
@@ -123,7 +123,7 @@ CHECKS: dict[str, Check] = {
     "warmup": integer(at_most=10**6),
     "samples": integer(at_least=4, at_most=10**6),
     "dim": lambda text: int(str(choice("2", "5", "10")(text))),
-    "initial": integer(at_most=10_000),
+    "initial": integer(at_most=2_000),
     "noise_std": number("a number from 0 up", lambda value: value >= 0),
 }
 

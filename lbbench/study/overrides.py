@@ -7,7 +7,7 @@ import difflib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from lbbench import growth
 from lbbench.errors import UsageError
@@ -43,19 +43,48 @@ def plan(arguments: Sequence[str]) -> Plan:
     Raises `UsageError`, which names the key and what is allowed.
     """
     overrides = _read(arguments)
-    preset = overrides.pop("+experiment", None)
-    sweeps = [overrides]
-    if preset:
-        name = _pick("+experiment", preset, options("experiment"))[0]
-        sweeps = [_read(line.split()) | overrides for line in load(f"experiment/{name}")]
-    combinations: dict[str, Combination] = {}
-    swept: dict[str, None] = {}
-    study: dict[str, Any] = {}
-    for sweep in sweeps:
-        study, found = _expand(sweep, swept)
-        for combination in found:
-            combinations.setdefault(repr(combination), combination)
-    return Plan(tuple(combinations.values()), study, tuple(swept))
+    presets = overrides.pop("+experiment", None)
+    if presets is None:
+        study, found, swept = _expand(overrides)
+        return Plan(found, study, swept)
+    names = _pick("+experiment", presets, options("experiment"))
+    if len(names) > 1:
+        raise UsageError(f"+experiment takes one preset, not {len(names)}")
+    expanded = [_expand(sweep) for sweep in _preset(load(f"experiment/{names[0]}"), overrides)]
+    combinations = {repr(combination): combination for _, found, _ in expanded for combination in found}
+    swept = tuple(dict.fromkeys(key for _, _, keys in expanded for key in keys))
+    return Plan(tuple(combinations.values()), expanded[0][0], swept)
+
+
+def _preset(lines: Sequence[str], overrides: Mapping[str, list[str]]) -> list[dict[str, list[str]]]:
+    """The sweeps of a preset, a line each, with the user's overrides in place of what a line says.
+
+    An override that is no setting of what a line chooses leaves that line alone, but it must apply to one of them.
+    """
+    own = [
+        {key: texts for key, texts in _read(line.split()).items() if _last(key) not in map(_last, overrides)}
+        for line in lines
+    ]
+    applicable = [{key for key in overrides if _applies(key, {**line, **overrides})} for line in own]
+    for key in overrides:
+        if not any(key in here for here in applicable):
+            _resolve(key, _known({**own[0], **overrides}).keys)
+    return [
+        line | {key: texts for key, texts in overrides.items() if key in here}
+        for line, here in zip(own, applicable, strict=True)
+    ]
+
+
+def _applies(key: str, sweep: Mapping[str, list[str]]) -> bool:
+    try:
+        return key in GROUPS or bool(_resolve(key, _known(sweep).keys))
+    except UsageError:
+        return False
+
+
+def _last(key: str) -> str:
+    """The last name of a full key, which stands for it."""
+    return key.rpartition(".")[2]
 
 
 def split(text: str) -> list[str]:
@@ -82,16 +111,13 @@ def _read(arguments: Sequence[str]) -> dict[str, list[str]]:
         if not equals or not key:
             raise UsageError(f"'{printable(argument)}' is not of the form key=value, such as method=lb")
         if key in overrides:
-            raise UsageError(f"{key} is given twice; to sweep, separate values by commas: {key}=…,…")
-        values = split(text)
-        if len(values) > 1 and len(set(values)) < len(values):
-            values = list(dict.fromkeys(values))
-        overrides[key] = [value[1:-1] if _is_quoted(value) else value for value in values]
+            raise UsageError(f"{printable(key)} is given twice; to sweep, separate values by commas: {key}=…,…")
+        overrides[key] = [value[1:-1] if _is_quoted(value) else value for value in split(text)]
         for value in overrides[key]:
             if not value:
-                raise UsageError(f"{key}= has an empty value")
+                raise UsageError(f"{printable(key)}= has an empty value")
             if "${" in value:
-                raise UsageError(f"{key}={printable(value)}: values are data, ${{…}} is not allowed")
+                raise UsageError(f"{printable(key)}={printable(value)}: values are data, ${{…}} is not allowed")
     return overrides
 
 
@@ -99,33 +125,48 @@ def _is_quoted(value: str) -> bool:
     return len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
 
 
-def _expand(overrides: Mapping[str, list[str]], swept: dict[str, None]) -> tuple[dict[str, Any], list[Combination]]:
-    """The study's own settings, and every combination of the others. Adds the keys that vary to `swept`."""
+class _Known(NamedTuple):
+    """The keys that exist: common ones, and those of each chosen method and problem."""
+
+    config: dict[str, Any]
+    common: list[str]
+    method: dict[str, list[str]]
+    problem: dict[str, list[str]]
+
+    @property
+    def keys(self) -> list[str]:
+        """All of them, in full."""
+        return [*self.common, *itertools.chain(*self.method.values(), *self.problem.values())]
+
+
+def _known(overrides: Mapping[str, list[str]]) -> _Known:
     config = load("config")
     defaults = {group: entry[group] for entry in config.pop("defaults") for group in GROUPS if group in entry}
     chosen = {group: _pick(group, overrides.get(group, [defaults[group]]), options(group)) for group in GROUPS}
-    known = {group: {name: _leaves({group: load(f"{group}/{name}")}) for name in chosen[group]} for group in GROUPS}
-    common = _leaves(config)
-    everywhere = [key for leaves in (common, *known["method"].values(), *known["problem"].values()) for key in leaves]
+    own = {group: {name: _leaves({group: load(f"{group}/{name}")}) for name in chosen[group]} for group in GROUPS}
+    return _Known(config, _leaves(config), own["method"], own["problem"])
 
+
+def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[Combination, ...], tuple[str, ...]]:
+    """The study's own settings, every combination of the others, and the full keys that take several values."""
+    known = _known(overrides)
     values: dict[str, list[str]] = {}
     for key, texts in overrides.items():
         if key not in GROUPS:
-            full = _resolve(key, everywhere)
+            full = _resolve(key, known.keys)
             if full in values:
-                raise UsageError(f"{key} is given twice, once as {full}")
-            values[full] = [_canonical(full, key, text) for text in texts]
-    study = typed_tree(config["study"]) | _pop_study(values)
-    _check_growths(values, max(int(text) for text in values.get("iterations", [str(config["iterations"])])))
-    swept.update({full: None for full, texts in values.items() if len(texts) > 1})
+                raise UsageError(f"{_last(key)} is given twice, once as {full}")
+            values[full] = list(dict.fromkeys(_canonical(full, key, text) for text in texts))
+    study = typed_tree(known.config["study"]) | _pop_study(values)
+    _check_growths(values, max(int(text) for text in values.get("iterations", [str(known.config["iterations"])])))
 
     found = []
-    for method, problem in itertools.product(chosen["method"], chosen["problem"]):
-        here = {*common, *known["method"][method], *known["problem"][problem]}
+    for method, problem in itertools.product(known.method, known.problem):
+        here = {*known.common, *known.method[method], *known.problem[problem]}
         applicable = {full: texts for full, texts in values.items() if full in here}
         for cell in itertools.product(*applicable.values()):
             found.append(Combination(method, problem, dict(zip(applicable, cell, strict=True)), study["seeds"]))
-    return study, found
+    return study, tuple(found), tuple(full for full, texts in values.items() if len(texts) > 1)
 
 
 def _pop_study(values: dict[str, list[str]]) -> dict[str, Any]:
@@ -144,7 +185,7 @@ def _check_growths(values: Mapping[str, list[str]], iterations: int) -> None:
     """A growth function needs a finite value at every step."""
     steps = [*range(1, min(iterations, 10_000) + 1), iterations]
     for full, texts in values.items():
-        name = full.rpartition(".")[2]
+        name = _last(full)
         for function in [growth.parse(text) for text in texts if name in GROWTHS]:
             try:
                 for t in steps:
@@ -180,11 +221,11 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
 def _resolve(key: str, full_keys: Sequence[str]) -> str:
     """The full key that a key or its last name stands for."""
     for full in full_keys:
-        if key in (full, full.rpartition(".")[2]):
+        if key in (full, _last(full)):
             return full
-    names = [*GROUPS, *dict.fromkeys(full.rpartition(".")[2] for full in full_keys)]
-    if key.rpartition(".")[2] in CHECKS:
-        raise UsageError(f"{key} is not a setting of what was chosen; allowed here: {', '.join(names)}")
+    names = [*GROUPS, "+experiment", *dict.fromkeys(map(_last, full_keys))]
+    if _last(key) in CHECKS:
+        raise UsageError(f"{printable(key)} is not a setting of what was chosen; allowed here: {', '.join(names)}")
     raise UsageError(f"unknown key '{printable(key)}'{_hint(key, names)}; allowed here: {', '.join(names)}")
 
 
@@ -195,5 +236,5 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 def _canonical(full: str, key: str, text: str) -> str:
     """A checked value as text, in the one way of writing it that its check gives (seeds stay as they were typed)."""
-    value = check(full.rpartition(".")[2], key, text)
+    value = check(_last(full), key, text)
     return text if isinstance(value, tuple) else str(value)

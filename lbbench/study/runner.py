@@ -1,14 +1,18 @@
 """Many runs: which are missing, in parallel, one trace each."""
 
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lbbench.errors import UsageError
 from lbbench.problems.materials import require_data
 from lbbench.study import machine
+from lbbench.study.checks import printable
 from lbbench.study.overrides import Plan
 from lbbench.study.settings import Settings, compose
 from lbbench.study.traces import trace_path
@@ -21,12 +25,14 @@ class Run:
     settings: Settings
     seed: int
     path: Path
+    swept: tuple[str, ...] = ()  # the full keys that tell it from others of its study
 
     @property
     def name(self) -> str:
-        """Problem, method, growth where there is one, and seed."""
-        growth = self.settings["method"].get("g")
-        return f"{self.settings.problem} {self.settings.method}{f' g={growth}' if growth else ''} seed={self.seed}"
+        """Problem, method, the settings that were swept, and the seed."""
+        varied = {key.rpartition(".")[2]: self.settings.get(key) for key in self.swept}
+        parts = [f"{key}={value}" for key, value in varied.items() if value is not None]
+        return " ".join([self.settings.problem, self.settings.method, *parts, f"seed={self.seed}"])
 
 
 @dataclass(frozen=True)
@@ -44,14 +50,14 @@ def runs(plan: Plan) -> list[Run]:
 
     Raises `UsageError` if a problem's data are not installed.
     """
-    out = Path(plan.study["out"])
+    out = Path(plan.study["out"]).expanduser()
     found: dict[Path, Run] = {}
     for combination in plan.combinations:
         require_data(combination.problem)
         settings = compose(combination)
         for seed in combination.seeds:
             path = trace_path(out, settings.problem, settings.method, seed, settings.id)
-            found.setdefault(path, Run(settings, seed, path))
+            found.setdefault(path, Run(settings, seed, path, plan.swept))
     return list(found.values())
 
 
@@ -61,17 +67,34 @@ def execute(todo: Iterable[Run], study: Mapping[str, Any], report: Callable[[Out
 
     cores = machine.cores_per_run(study["cores_per_run"])
     provenance = machine.provenance()
-    todo = list(todo)
-    parallel = Parallel(
-        n_jobs=min(machine.jobs(study["jobs"], cores), max(1, len(todo))),
-        return_as="generator_unordered",
-        pre_dispatch="all",
-    )
+    left = {run.path: run for run in todo}
+    jobs = min(machine.jobs(study["jobs"], cores), max(1, len(left)))
     outcomes = []
-    for outcome in parallel(delayed(_work)(run, cores, provenance) for run in todo):
-        report(outcome)
+
+    def ended(outcome: Outcome) -> None:
+        del left[outcome.run.path]
         outcomes.append(outcome)
+        report(outcome)
+
+    try:
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        for outcome in parallel(delayed(_work)(run, cores, provenance) for run in list(left.values())):
+            ended(outcome)
+    except BrokenExecutor as error:  # a worker was killed, and the others' results went with it
+        cause = str(error).partition("\n")[0]
+        for run in list(left.values()):
+            ended(Outcome(run, 0.0, error=f"not finished, since a worker died: {cause}"))
     return outcomes
+
+
+def prepare(out: Path) -> None:
+    """Make sure that traces can be written below `out`. Raises `UsageError` if not."""
+    try:
+        (out / "traces").mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out / "traces"):
+            pass
+    except OSError as error:
+        raise UsageError(f"out={printable(str(out))} cannot be written to: {error.strerror}") from None
 
 
 def _work(run: Run, cores: int, provenance: Mapping[str, Any]) -> Outcome:

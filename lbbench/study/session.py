@@ -1,14 +1,13 @@
 """A study at the terminal: what is missing is run, with progress; then the closing table."""
 
 import time
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lbbench.study.overrides import Plan
-from lbbench.study.runner import Outcome, Run, execute, runs
-
-WIDTH = 140  # of what is not written to a terminal
+from lbbench.study.runner import Outcome, Run, execute, prepare, runs
 
 
 class Session:
@@ -17,17 +16,18 @@ class Session:
     def __init__(self, plan: Plan, console: Console | None = None) -> None:
         self.plan = plan
         self.console = console or Console(highlight=False, soft_wrap=True)
-        if not self.console.is_terminal:
-            self.console.width = WIDTH
 
     def run(self) -> int:
         """Run what is missing and print the closing table. Returns the exit code: 1 if a run failed."""
         everything = runs(self.plan)
+        prepare(Path(self.plan.study["out"]).expanduser())
         force = self.plan.study["force"]
         todo = [run for run in everything if force or not run.path.exists()]
         skipped = len(everything) - len(todo)
         if skipped:
             self.console.print(f"{skipped} of {len(everything)} runs are already there (force=true runs them again)")
+        if todo:
+            self.console.print(f"{len(todo)} runs to do", style="dim")
         started = time.perf_counter()
         failures = self._execute(todo) if todo else []
         self._close(everything, failures, len(todo), time.perf_counter() - started)
@@ -74,12 +74,13 @@ class Session:
         if there:
             columns = ["problem", "method", "growth", "run_id", "seed", "t", "simple_regret", "cumulative_regret"]
             frame = traces.read(there, [*columns, "suggest_s", "evaluate_s"])
-            varied = {}
-            for key in self.plan.swept:
-                section, _, name = key.rpartition(".")
-                varied[name] = {s.id: str((s[section] if section else s.tree).get(name, "")) for s in there.values()}
+            varied = {
+                key.rpartition(".")[2]: {settings.id: settings.get(key) for settings in there.values()}
+                for key in self.plan.swept
+            }
+            table = summary_table(summary(frame), varied)
             self.console.print()
-            self.console.print(summary_table(summary(frame), varied), soft_wrap=False)
+            self.console.print(table, width=max(self.console.width, self.console.measure(table).maximum), crop=False)
             self.console.print("\nfinal regret, mean ± standard error over seeds", style="dim")
         out = self.plan.study["out"]
         if attempted:

@@ -21,6 +21,13 @@ class Settings:
     def __getitem__(self, section: str) -> Any:
         return self.tree[section]
 
+    def get(self, key: str) -> Any:
+        """The value of a full key such as `method.g`; None where these settings have no such key."""
+        value: Any = self.tree
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value
+
     @property
     def method(self) -> str:
         return str(self.tree["method"]["name"])
@@ -37,7 +44,11 @@ class Settings:
     @property
     def json(self) -> str:
         """The settings as canonical JSON."""
-        return json.dumps(self.tree, sort_keys=True)
+        return self.json_of(*self.tree)
+
+    def json_of(self, *sections: str) -> str:
+        """Some sections of the settings as canonical JSON."""
+        return json.dumps({section: self.tree[section] for section in sections}, sort_keys=True)
 
 
 def compose(combination: Combination) -> Settings:

@@ -22,7 +22,7 @@ def show(plan: Plan, asked: set[str]) -> Iterator[str]:
         for section in groups or settings.tree:
             yield from _section(section, settings[section])
         if not groups:
-            yield from _section("study", plan.study)
+            yield from _section("study", {**plan.study, "seeds": combination.seeds})
         if "problem" in groups:
             yield "facts"
             yield from (f"  {line}" for line in _facts(settings))

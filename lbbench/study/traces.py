@@ -13,6 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lbbench.errors import UsageError
+
 SCHEMA_VERSION = 1
 KEY = b"lbbench"  # of the JSON in a file's metadata
 
@@ -77,7 +79,18 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Traces as one table, in the order of the paths."""
-    tables = [pq.read_table(path, columns=columns, partitioning=None) for path in paths]
-    frame: pd.DataFrame = pa.concat_tables([table.replace_schema_metadata() for table in tables]).to_pandas()
+    """Traces as one table, in the order of the paths.
+
+    Raises `UsageError` for a file that is no trace, which is left as it is.
+    """
+    columns = list(columns or SCHEMA.names)
+    tables = []
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                tables.append(pq.read_table(file, columns=columns).select(columns).replace_schema_metadata())
+        except (OSError, KeyError, pa.ArrowException) as error:
+            reason = str(error).partition("\n")[0]
+            raise UsageError(f"{path} is no trace ({reason}); move it away, or run with force=true") from None
+    frame: pd.DataFrame = pa.concat_tables(tables).to_pandas()
     return frame
