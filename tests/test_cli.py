@@ -124,6 +124,16 @@ def test_run_skips_and_forces(tmp_path):
     assert [trace.stat().st_mtime_ns for trace in traces] != before
 
 
+def test_the_closing_table_is_not_cut_to_a_narrow_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    line = ["run", "problem=berkenkamp", "elimination=posterior,posterior2", "seeds=1", "iterations=1", "jobs=1"]
+    rows = lbbench(*line, cwd=tmp_path).stdout.splitlines()
+    assert [row.split()[:3] for row in rows if row.startswith("berkenkamp  ")] == [
+        ["berkenkamp", "LB", "posterior"],
+        ["berkenkamp", "LB", "posterior2"],
+    ]
+
+
 def test_bare_command_prints_its_help(tmp_path):
     bare = lbbench(cwd=tmp_path)
     assert bare.returncode == 0

@@ -9,6 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lbbench.study.overrides import Plan
 from lbbench.study.runner import Outcome, Run, execute, prepare, runs
 
+UNCUT = 1_000  # columns; the table takes what it needs of them
+
 
 class Session:
     """Runs a plan and tells how it goes; a live bar on a terminal, a line per run elsewhere."""
@@ -80,7 +82,8 @@ class Session:
             }
             table = summary_table(summary(frame), varied)
             self.console.print()
-            self.console.print(table, width=max(self.console.width, self.console.measure(table).maximum), crop=False)
+            uncut = Console(file=self.console.file, highlight=False, width=UNCUT)  # a wrapped line loses nothing
+            uncut.print(table)
             self.console.print("\nfinal regret, mean ± standard error over seeds", style="dim")
         out = self.plan.study["out"]
         if attempted:
