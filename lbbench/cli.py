@@ -33,7 +33,7 @@ def run(overrides: Overrides = None) -> None:
     from lbbench.study.overrides import plan
 
     planned = plan(overrides or [])
-    from lbbench.study.session import Session
+    from lbbench.report.terminal import Session
 
     raise typer.Exit(Session(planned).run())
 

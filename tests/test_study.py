@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from lbbench.problems.synthetic import berkenkamp
+from lbbench.report.terminal import Session
 from lbbench.study import loop, traces
 from lbbench.study.configs import options
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
-from lbbench.study.session import Session
 from lbbench.study.settings import compose
 from lbbench.study.traces import SCHEMA
 

@@ -111,7 +111,8 @@ def _read(arguments: Sequence[str]) -> dict[str, list[str]]:
         if not equals or not key:
             raise UsageError(f"'{printable(argument)}' is not of the form key=value, such as method=lb")
         if key in overrides:
-            raise UsageError(f"{printable(key)} is given twice; to sweep, separate values by commas: {key}=…,…")
+            name = printable(key)
+            raise UsageError(f"{name} is given twice; to sweep, separate values by commas: {name}=…,…")
         overrides[key] = [value[1:-1] if _is_quoted(value) else value for value in split(text)]
         for value in overrides[key]:
             if not value:

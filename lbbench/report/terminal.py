@@ -6,6 +6,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from lbbench.report.stats import summary
+from lbbench.report.tables import summary_table
+from lbbench.study import traces
 from lbbench.study.overrides import Plan
 from lbbench.study.runner import Outcome, Run, execute, prepare, runs
 
@@ -67,10 +70,6 @@ class Session:
         return failures
 
     def _close(self, everything: list[Run], failures: list[Outcome], attempted: int, seconds: float) -> None:
-        from lbbench.report.stats import summary
-        from lbbench.report.tables import summary_table
-        from lbbench.study import traces
-
         failed = {outcome.run.path for outcome in failures}
         there = {run.path: run.settings for run in everything if run.path not in failed or run.path.exists()}
         if there:
