@@ -132,19 +132,17 @@ def _verdict(difference: float, error: float) -> str:
     return "lower" if difference < 0 else "higher"
 
 
-def _differences(
-    finals: Finals, column: str, others: Sequence[str]
-) -> tuple[list[list[str]], list[tuple[str, str, str]]]:
-    rows, verdicts = [], []
+def _differences(finals: Finals, column: str) -> tuple[list[str], dict[tuple[str, str], str]]:
+    """The table of LB minus each baseline, and the verdict for each problem and baseline."""
+    rows, verdicts = [], {}
     for problem in PROBLEMS:
         row = [problem]
-        for other in others:
+        for other in BASELINES:
             difference, error, _ = paired(finals.select(problem, "lb"), finals.select(problem, other), column)
-            verdict = _verdict(difference, error)
-            row.append(f"{plus_minus(difference, error)} ({verdict})")
-            verdicts.append((problem, other, verdict))
+            verdicts[problem, other] = _verdict(difference, error)
+            row.append(f"{plus_minus(difference, error)} ({verdicts[problem, other]})")
         rows.append(row)
-    return rows, verdicts
+    return ["", *_table(["LB minus", *(LABELS[other] for other in BASELINES)], rows), ""], verdicts
 
 
 def _conclude(failures: Sequence[str]) -> str:
@@ -153,22 +151,18 @@ def _conclude(failures: Sequence[str]) -> str:
 
 def _finding1(finals: Finals) -> Iterator[str]:
     yield "## 1. Simple regret: LB ≤ MLE, MCMC and A-GP-UCB on all four problems (ties allowed)"
-    yield ""
-    rows, verdicts = _differences(finals, "simple_regret", BASELINES)
-    yield from _table(["LB minus", *(LABELS[other] for other in BASELINES)], rows)
-    yield ""
-    yield _conclude(
-        [f"{v} than {LABELS[other]} on {problem}" for problem, other, v in verdicts if v not in ("lower", "tie")]
-    )
+    table, verdicts = _differences(finals, "simple_regret")
+    yield from table
+    worse = {key: verdict for key, verdict in verdicts.items() if verdict not in ("lower", "tie")}
+    yield _conclude([f"{verdict} than {LABELS[other]} on {problem}" for (problem, other), verdict in worse.items()])
 
 
 def _finding2(finals: Finals) -> Iterator[str]:
     yield "## 2. Cumulative regret: LB < A-GP-UCB on all four problems"
-    yield ""
-    rows, verdicts = _differences(finals, "cumulative_regret", BASELINES)
-    yield from _table(["LB minus", *(LABELS[other] for other in BASELINES)], rows)
-    yield ""
-    yield _conclude([f"{v} on {problem}" for problem, other, v in verdicts if other == "agpucb" and v != "lower"])
+    table, verdicts = _differences(finals, "cumulative_regret")
+    yield from table
+    against = {problem: verdicts[problem, "agpucb"] for problem in PROBLEMS}
+    yield _conclude([f"{verdict} on {problem}" for problem, verdict in against.items() if verdict != "lower"])
 
 
 def _finding3(finals: Finals) -> Iterator[str]:
