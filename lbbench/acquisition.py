@@ -16,13 +16,10 @@ MERGED = 1e-3  # a climb that steps this close to the best one, in every coordin
 
 
 class Acquisition(Protocol):
-    """A function of k points; `gradient` and `expand` are only asked for in a box."""
+    """A function of k points; `expand` is only asked for in a box."""
 
     def __call__(self, points: Points) -> Array:
         """Values `(k,)` at k points."""
-
-    def gradient(self, points: Points) -> tuple[Array, Array]:
-        """Values `(k,)` and gradients `(k, d)` at k points."""
 
     def expand(self, points: Points) -> tuple[Array, Array, Array]:
         """Values `(k,)`, gradients `(k, d)` and Hessians `(k, d, d)` at k points."""
@@ -38,11 +35,6 @@ class UCB:
     def __call__(self, points: Points) -> Array:
         mean, std = self.posterior.predict(points)
         return mean + self.beta * std
-
-    def gradient(self, points: Points) -> tuple[Array, Array]:
-        assert isinstance(self.posterior, BoxPosterior)
-        mean, std, mean_gradient, std_gradient = self.posterior.gradient(points)
-        return mean + self.beta * std, mean_gradient + self.beta * std_gradient
 
     def expand(self, points: Points) -> tuple[Array, Array, Array]:
         assert isinstance(self.posterior, BoxPosterior)
@@ -60,9 +52,6 @@ class Average:
 
     def __call__(self, points: Points) -> Array:
         return np.tensordot(self.weights, np.array([part(points) for part in self.parts]), 1)
-
-    def gradient(self, points: Points) -> tuple[Array, Array]:
-        return self.expand(points)[:2]
 
     def expand(self, points: Points) -> tuple[Array, Array, Array]:
         values, gradients, hessians = zip(*(part.expand(points) for part in self.parts), strict=True)

@@ -92,11 +92,6 @@ class _Parser:
     def peek(self) -> str:
         return self.tokens[self.next][0] if self.next < len(self.tokens) else ""
 
-    def take(self) -> str:
-        token = self.peek()
-        self.next += 1
-        return token
-
     def expect(self, token: str) -> None:
         if self.peek() != token:
             self.fail(f"expected '{token}'")

@@ -80,10 +80,6 @@ class BoxPosterior:
             variance[block] = 1.0 - np.einsum("kn,kn->k", whitened, whitened)
         return mean, _std(variance)
 
-    def gradient(self, points: Points) -> tuple[Array, Array, Array, Array]:
-        """Mean `(k,)`, standard deviation `(k,)`, and their gradients in the unit cube, `(k, d)` each."""
-        return self.expand(points)[:4]
-
     def expand(self, points: Points) -> tuple[Array, Array, Array, Array, Array, Array]:
         """Mean and standard deviation `(k,)`, their gradients `(k, d)`, and their Hessians `(k, d, d)`.
 
