@@ -11,10 +11,9 @@ import pandas as pd
 from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.oracle import DRAWN, estimate_lengthscale, fit_best
-from lbbench.problems.synthetic import berkenkamp, michalewicz
 from lbbench.report.stats import final, paired, standard_error
 from lbbench.report.tables import LABELS, plus_minus
-from lbbench.study import traces
+from lbbench.study import build, traces
 from lbbench.study.runner import Run
 
 MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
@@ -44,6 +43,7 @@ class Finals:
         self.iterations = int(self.frame["t"].max())
         self.command = command
         self.gp = runs[0].settings["gp"]
+        self.problems = {run.settings.problem: build.problem(run.settings) for run in runs}
         self.metadata = [traces.read_metadata(run.path) for run in runs]
 
     def select(self, problem: str, method: str, **settings: object) -> pd.DataFrame:
@@ -170,7 +170,7 @@ def _finding3(finals: Finals) -> Iterator[str]:
     yield ""
     stuck = {method: finals.select("berkenkamp", method) for method in ("lb", *BASELINES)}
     counts = {method: int((runs["simple_regret"] > STUCK).sum()) for method, runs in stuck.items()}
-    end = float(berkenkamp().evaluate(np.array([[1.0]]))[0])
+    end = float(finals.problems["berkenkamp"].evaluate(np.array([[1.0]]))[0])
     rows = []
     for method, runs in stuck.items():
         at_end = int((np.abs(runs["f"] - end) < 1e-3).sum())
@@ -190,7 +190,8 @@ def _finding3(finals: Finals) -> Iterator[str]:
 
 
 def _finding4(finals: Finals) -> Iterator[str]:
-    problem, kernel, regulariser = michalewicz(), KERNELS[finals.gp["kernel"]], finals.gp["regulariser"]
+    problem = finals.problems["michalewicz"]
+    kernel, regulariser = KERNELS[finals.gp["kernel"]], finals.gp["regulariser"]
     target = estimate_lengthscale(problem, kernel, regulariser)
     draws = [problem.domain.uniform(DRAWN, np.random.default_rng(seed)) for seed in range(40)]
     low, middle, high = np.quantile([fit_best(problem, draw, kernel, regulariser) for draw in draws], [0.25, 0.5, 0.75])
