@@ -50,6 +50,16 @@ def candidate_count(growth: float, per_unit: float) -> int:
     return max(0, math.floor(per_unit * math.log(growth) + 1e-9)) if growth > 0 else 0
 
 
+def shrinking_optimality(effective_dim: float, growth: float, norm_growth: float | None = None) -> float:
+    """g(T)^d̂, times b(T) where the norm is unknown too: the order of R_T / R^{θ*}(T) for A-GP-UCB (paper, Table 1)."""
+    return float(growth**effective_dim * (1.0 if norm_growth is None else norm_growth))
+
+
+def balancing_optimality(effective_dim: float, growth: float, norm_growth: float | None = None) -> float:
+    """d̂ ln g(T), times ln b(T) where the norm is unknown too: the same for LB and LNB (paper, Table 1)."""
+    return effective_dim * math.log(growth) * (1.0 if norm_growth is None else math.log(norm_growth))
+
+
 def inflated_norm(norm: float, lengthscale: float, lengthscale0: float, dim: int) -> float:
     """B(θ, N) = (θ₀/θ)^{d/2} N, the norm that a function of norm N under θ₀ can have under θ (paper, §2)."""
     return float((lengthscale0 / lengthscale) ** (dim / 2) * norm)

@@ -104,6 +104,31 @@ def test_experiments_expand_and_yield_to_the_command_line():
     ]
 
 
+def made(*line):
+    """The runs of a command line."""
+    cells = [(compose(combination).id, combination.seeds) for combination in plan(line).combinations]
+    return {(settings, seed) for settings, seeds in cells for seed in seeds}
+
+
+def test_presets_are_made_of_presets():
+    assert len(made("+experiment=findings")) == 780
+    assert len(made("+experiment=figure2")) == 40
+    assert len(made("+experiment=figure4")) == 60
+    assert made("+experiment=paper") == made("+experiment=figure3") | made("+experiment=figure4")
+    assert made("+experiment=figure2") < made("+experiment=figure3")
+    assert made("+experiment=paper") < made("+experiment=findings")
+    assert made("+experiment=findings", "problem=agnp", "method=agpucb") == made(
+        "problem=agnp", "method=agpucb", "theta0=mle,0.5", "seeds=20"
+    )
+
+
+def test_methods_and_problems_of_a_preset_choose_among_its_runs():
+    chosen = plan(["+experiment=figure3", "method=LB", "problem=agnp,michalewicz"]).combinations
+    assert [(c.method, c.problem, len(c.seeds)) for c in chosen] == [("lb", "agnp", 20), ("lb", "michalewicz", 10)]
+    other = plan(["+experiment=figure4", "method=lnb"]).combinations  # which the preset has not
+    assert [(c.method, c.values["method.g"]) for c in other] == [("lnb", g) for g in ("t^0.25", "t^0.5", "t^0.75")]
+
+
 def test_an_override_of_a_preset_applies_where_it_is_a_setting():
     planned = plan(["+experiment=findings", "seeds=1", "dim=2", "method.elimination=posterior"])
     for combination in planned.combinations:

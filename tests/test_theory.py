@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from lbbench.gp.kernels import KERNELS
 from lbbench.theory import (
     RegretBound,
+    balancing_optimality,
     confidence_width,
     effective_dim,
     greedy_information_gain,
     inflated_norm,
     information_gain,
     noise_width,
+    shrinking_optimality,
 )
 
 
@@ -80,3 +82,11 @@ def test_greedy_gain_against_every_design(seed, n, regulariser, theta):
     assert (1 - 1 / math.e) * best <= greedy <= best * (1 + 1e-9)
     realised = gain(rng.integers(5, size=n).tolist())
     assert realised <= best * (1 + 1e-9)
+
+
+def test_optimality_factors_by_hand():
+    # g(T) = 2, b(T) = 3, d̂ = 10: 2^10 = 1024, 3 · 1024 = 3072, 10 ln 2 = 6.931…, times ln 3 = 1.0986…
+    assert shrinking_optimality(10, 2.0) == 1024
+    assert shrinking_optimality(10, 2.0, 3.0) == 3072
+    assert balancing_optimality(10, 2.0) == pytest.approx(6.931472, abs=1e-6)
+    assert balancing_optimality(10, 2.0, 3.0) == pytest.approx(7.615000, abs=1e-6)

@@ -41,12 +41,16 @@ class Shrinking:
     t0: float | str = "auto"
     spacing: str = "d_plus_2nu"
 
+    def growth(self, effective_dim: float) -> Callable[[float], float]:
+        """max(t0, g(t)) as a function of t."""
+        floor = growth_floor(effective_dim) if isinstance(self.t0, str) else self.t0
+        return lambda t: max(floor, self.g(t))
+
     def schedule(self, data: Data, surrogate: Surrogate) -> Schedule:
         """The schedule for the evaluated initial design."""
         d_hat = effective_dim(data.domain.dim, surrogate.kernel, self.spacing)
-        floor = growth_floor(d_hat) if isinstance(self.t0, str) else self.t0
         if isinstance(self.theta0, str):
             lengthscale0 = Likelihood.of(data, surrogate.kernel, surrogate.regulariser).longest_plausible()
         else:
             lengthscale0 = self.theta0
-        return Schedule(lengthscale0, d_hat, lambda t: max(floor, self.g(t)))
+        return Schedule(lengthscale0, d_hat, self.growth(d_hat))

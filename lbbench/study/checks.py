@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lbbench import growth
@@ -93,6 +93,12 @@ def seeds(text: str) -> tuple[int, ...]:
     raise ValueError("a count (10: seeds 0 to 9), a range (5-9) or a list ([3,7])")
 
 
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Seeds as a range or a list, the way `seeds` reads them."""
+    consecutive = tuple(seeds) == tuple(range(seeds[0], seeds[0] + len(seeds)))
+    return f"{seeds[0]}-{seeds[-1]}" if consecutive else str(list(seeds))
+
+
 positive = number("a number above 0", lambda value: value > 0)
 lengthscale = number("a number from 1e-6 to 1e6, in unit-cube units", lambda value: 1e-6 <= value <= 1e6)
 
@@ -133,8 +139,13 @@ def check(name: str, key: str, text: str) -> Value:
 
     Raises `UsageError`, which names the key and what is allowed.
     """
+    return check_by(CHECKS[name], key, text)
+
+
+def check_by(rule: Check, key: str, text: str) -> Value:
+    """The value that a check gives to `key=text`. Raises `UsageError` as `check` does."""
     try:
-        return CHECKS[name](text)
+        return rule(text)
     except ValueError as error:
         raise UsageError(f"{key}={printable(text)}: must be {error}") from None
     except UsageError as error:

@@ -42,33 +42,48 @@ def plan(arguments: Sequence[str]) -> Plan:
 
     Raises `UsageError`, which names the key and what is allowed.
     """
-    overrides = _read(arguments)
-    presets = overrides.pop("+experiment", None)
-    if presets is None:
-        study, found, swept = _expand(overrides)
-        return Plan(found, study, swept)
-    names = _pick("+experiment", presets, options("experiment"))
-    if len(names) > 1:
-        raise UsageError(f"+experiment takes one preset, not {len(names)}")
-    expanded = [_expand(sweep) for sweep in _preset(load(f"experiment/{names[0]}"), overrides)]
+    expanded = [_expand(sweep) for sweep in _sweeps(read(arguments))]
     combinations = {repr(combination): combination for _, found, _ in expanded for combination in found}
     swept = tuple(dict.fromkeys(key for _, _, keys in expanded for key in keys))
     return Plan(tuple(combinations.values()), expanded[0][0], swept)
 
 
-def _preset(lines: Sequence[str], overrides: Mapping[str, list[str]]) -> list[dict[str, list[str]]]:
-    """The sweeps of a preset, a line each, with the user's overrides in place of what a line says.
+def _sweeps(overrides: dict[str, list[str]]) -> list[dict[str, list[str]]]:
+    """The sweeps that overrides ask for: their own, or those of the lines of a preset with the overrides applied."""
+    presets = overrides.pop("+experiment", None)
+    if presets is None:
+        return [overrides]
+    names = pick("+experiment", presets, options("experiment"))
+    if len(names) > 1:
+        raise UsageError(f"+experiment takes one preset, not {len(names)}")
+    lines = [sweep for line in load(f"experiment/{names[0]}") for sweep in _sweeps(read(line.split()))]
+    for group in GROUPS:
+        if group in overrides:
+            lines, overrides = _narrow(group, lines, overrides)
+    return _override(lines, overrides)
 
-    An override that is no setting of what a line chooses leaves that line alone, but it must apply to one of them.
+
+def _narrow(
+    group: str, lines: list[dict[str, list[str]]], overrides: dict[str, list[str]]
+) -> tuple[list[dict[str, list[str]]], dict[str, list[str]]]:
+    """Methods or problems that a preset has choose among its sweeps, and are no override any more."""
+    chosen = pick(group, overrides[group], options(group))
+    if not set(chosen) <= {name for line in lines for name in line.get(group, [])}:
+        return lines, overrides
+    shared = [line | {group: [name for name in line.get(group, []) if name in chosen]} for line in lines]
+    return [line for line in shared if line[group]], {key: own for key, own in overrides.items() if key != group}
+
+
+def _override(lines: Sequence[dict[str, list[str]]], overrides: dict[str, list[str]]) -> list[dict[str, list[str]]]:
+    """The sweeps of a preset, with the overrides in place of what a sweep says.
+
+    An override that is no setting of what a sweep chooses leaves that sweep alone, but it must apply to one of them.
     """
-    own = [
-        {key: texts for key, texts in _read(line.split()).items() if _last(key) not in map(_last, overrides)}
-        for line in lines
-    ]
+    own = [{key: texts for key, texts in line.items() if last(key) not in map(last, overrides)} for line in lines]
     applicable = [{key for key in overrides if _applies(key, {**line, **overrides})} for line in own]
     for key in overrides:
         if not any(key in here for here in applicable):
-            _resolve(key, _known({**own[0], **overrides}).keys)
+            resolve(key, keys_of({**own[0], **overrides}).all)
     return [
         line | {key: texts for key, texts in overrides.items() if key in here}
         for line, here in zip(own, applicable, strict=True)
@@ -77,12 +92,12 @@ def _preset(lines: Sequence[str], overrides: Mapping[str, list[str]]) -> list[di
 
 def _applies(key: str, sweep: Mapping[str, list[str]]) -> bool:
     try:
-        return key in GROUPS or bool(_resolve(key, _known(sweep).keys))
+        return key in GROUPS or bool(resolve(key, keys_of(sweep).all))
     except UsageError:
         return False
 
 
-def _last(key: str) -> str:
+def last(key: str) -> str:
     """The last name of a full key, which stands for it."""
     return key.rpartition(".")[2]
 
@@ -103,7 +118,7 @@ def split(text: str) -> list[str]:
     return [value.strip() for value in values]
 
 
-def _read(arguments: Sequence[str]) -> dict[str, list[str]]:
+def read(arguments: Sequence[str]) -> dict[str, list[str]]:
     """`key=value,value` arguments as a mapping from keys to their values."""
     overrides: dict[str, list[str]] = {}
     for argument in arguments:
@@ -126,7 +141,7 @@ def _is_quoted(value: str) -> bool:
     return len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
 
 
-class _Known(NamedTuple):
+class Keys(NamedTuple):
     """The keys that exist: common ones, and those of each chosen method and problem."""
 
     config: dict[str, Any]
@@ -135,35 +150,36 @@ class _Known(NamedTuple):
     problem: dict[str, list[str]]
 
     @property
-    def keys(self) -> list[str]:
+    def all(self) -> list[str]:
         """All of them, in full."""
         return [*self.common, *itertools.chain(*self.method.values(), *self.problem.values())]
 
 
-def _known(overrides: Mapping[str, list[str]]) -> _Known:
+def keys_of(overrides: Mapping[str, list[str]]) -> Keys:
+    """The keys that exist for the methods and problems that were chosen, or else for the default ones."""
     config = load("config")
     defaults = {group: entry[group] for entry in config.pop("defaults") for group in GROUPS if group in entry}
-    chosen = {group: _pick(group, overrides.get(group, [defaults[group]]), options(group)) for group in GROUPS}
+    chosen = {group: pick(group, overrides.get(group, [defaults[group]]), options(group)) for group in GROUPS}
     own = {group: {name: _leaves({group: load(f"{group}/{name}")}) for name in chosen[group]} for group in GROUPS}
-    return _Known(config, _leaves(config), own["method"], own["problem"])
+    return Keys(config, _leaves(config), own["method"], own["problem"])
 
 
 def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[Combination, ...], tuple[str, ...]]:
     """The study's own settings, every combination of the others, and the full keys that take several values."""
-    known = _known(overrides)
+    keys = keys_of(overrides)
     values: dict[str, list[str]] = {}
     for key, texts in overrides.items():
         if key not in GROUPS:
-            full = _resolve(key, known.keys)
+            full = resolve(key, keys.all)
             if full in values:
-                raise UsageError(f"{_last(key)} is given twice, once as {full}")
-            values[full] = list(dict.fromkeys(_canonical(full, key, text) for text in texts))
-    study = typed_tree(known.config["study"]) | _pop_study(values)
-    _check_growths(values, max(int(text) for text in values.get("iterations", [str(known.config["iterations"])])))
+                raise UsageError(f"{last(key)} is given twice, once as {full}")
+            values[full] = list(dict.fromkeys(canonical(full, key, text) for text in texts))
+    study = typed_tree(keys.config["study"]) | _pop_study(values)
+    _check_growths(values, max(int(text) for text in values.get("iterations", [str(keys.config["iterations"])])))
 
     found = []
-    for method, problem in itertools.product(known.method, known.problem):
-        here = {*known.common, *known.method[method], *known.problem[problem]}
+    for method, problem in itertools.product(keys.method, keys.problem):
+        here = {*keys.common, *keys.method[method], *keys.problem[problem]}
         applicable = {full: texts for full, texts in values.items() if full in here}
         for cell in itertools.product(*applicable.values()):
             found.append(Combination(method, problem, dict(zip(applicable, cell, strict=True)), study["seeds"]))
@@ -186,7 +202,7 @@ def _check_growths(values: Mapping[str, list[str]], iterations: int) -> None:
     """A growth function needs a finite value at every step."""
     steps = [*range(1, min(iterations, 10_000) + 1), iterations]
     for full, texts in values.items():
-        name = _last(full)
+        name = last(full)
         for function in [growth.parse(text) for text in texts if name in GROWTHS]:
             try:
                 for t in steps:
@@ -195,15 +211,15 @@ def _check_growths(values: Mapping[str, list[str]], iterations: int) -> None:
                 raise UsageError(f"{name}={error}") from None
 
 
-def _pick(key: str, names: Sequence[str], allowed: Mapping[str, str]) -> list[str]:
+def pick(key: str, names: Sequence[str], allowed: Mapping[str, str]) -> list[str]:
     """Names of config files, folded: `A-GP-UCB` is agpucb, `LB` is lb."""
     picked = []
     for name in names:
         folded = name.lower().replace("-", "").replace("_", "").replace(" ", "")
         folded = folded if folded in allowed else folded.removesuffix("gpucb")
         if folded not in allowed:
-            known = ", ".join(allowed)
-            raise UsageError(f"{key}={printable(name)} is unknown{_hint(name, allowed)}; allowed: {known}")
+            hint = _hint(name, allowed)
+            raise UsageError(f"{key}={printable(name)} is unknown{hint}; allowed: {', '.join(allowed)}")
         picked.append(folded)
     return list(dict.fromkeys(picked))
 
@@ -219,13 +235,16 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
     return keys
 
 
-def _resolve(key: str, full_keys: Sequence[str]) -> str:
-    """The full key that a key or its last name stands for."""
+def resolve(key: str, full_keys: Sequence[str], others: Sequence[str] = (*GROUPS, "+experiment")) -> str:
+    """The full key that a key or its last name stands for.
+
+    Raises `UsageError`, which names the keys that are allowed: those, and the `others` that are no settings.
+    """
     for full in full_keys:
-        if key in (full, _last(full)):
+        if key in (full, last(full)):
             return full
-    names = [*GROUPS, "+experiment", *dict.fromkeys(map(_last, full_keys))]
-    if _last(key) in CHECKS:
+    names = [*others, *dict.fromkeys(map(last, full_keys))]
+    if last(key) in CHECKS:
         raise UsageError(f"{printable(key)} is not a setting of what was chosen; allowed here: {', '.join(names)}")
     raise UsageError(f"unknown key '{printable(key)}'{_hint(key, names)}; allowed here: {', '.join(names)}")
 
@@ -235,7 +254,7 @@ def _hint(word: str, known: Iterable[str]) -> str:
     return f", did you mean '{close[0]}'?" if close else ""
 
 
-def _canonical(full: str, key: str, text: str) -> str:
+def canonical(full: str, key: str, text: str) -> str:
     """A checked value as text, in the one way of writing it that its check gives (seeds stay as they were typed)."""
-    value = check(_last(full), key, text)
+    value = check(last(full), key, text)
     return text if isinstance(value, tuple) else str(value)

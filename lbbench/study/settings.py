@@ -4,11 +4,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from lbbench.study.checks import typed_tree
-from lbbench.study.configs import config_dir
+from lbbench.study.configs import config_dir, load, options
 from lbbench.study.overrides import Combination
 
 
@@ -27,6 +27,12 @@ class Settings:
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         return value
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """Each setting by its last name."""
+        sections = {key: value if isinstance(value, Mapping) else {key: value} for key, value in self.tree.items()}
+        return {key: value for section in sections.values() for key, value in section.items() if key != "name"}
 
     @property
     def method(self) -> str:
@@ -49,6 +55,18 @@ class Settings:
     def json_of(self, *sections: str) -> str:
         """Some sections of the settings as canonical JSON."""
         return json.dumps({section: self.tree[section] for section in sections}, sort_keys=True)
+
+
+@cache
+def defaults(method: str, problem: str) -> Mapping[str, Any]:
+    """Each setting of a method on a problem by its last name, as in configs/; those of an unknown one are left out."""
+    tree = load("config")
+    for ours in ("defaults", "study"):
+        del tree[ours]
+    for group, name in (("method", method), ("problem", problem)):
+        if name in options(group):
+            tree[group] = load(f"{group}/{name}")
+    return Settings(typed_tree(tree)).flat
 
 
 def compose(combination: Combination) -> Settings:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lbbench.study.checks import seeds_text
 from lbbench.study.configs import config_dir
 from lbbench.study.overrides import GROUPS, Plan
 from lbbench.study.settings import Settings, compose
@@ -52,9 +53,8 @@ def _lines(section: Mapping[str, Any], notes: Mapping[str, str], indent: str = "
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, tuple):  # seeds
-        count = len(value)
-        return f"{value[0]}-{value[-1]}" if value == tuple(range(value[0], value[0] + count)) else str(list(value))
+    if isinstance(value, tuple):
+        return seeds_text(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

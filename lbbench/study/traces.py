@@ -1,4 +1,4 @@
-"""Traces on disk: one parquet file per run, one row per evaluation.
+"""Traces on disk: a parquet file per run, or of many runs once they are exported, with a row per evaluation.
 
 A directory of them reads as one table: `pandas.read_parquet("results/traces")`.
 """
@@ -56,15 +56,22 @@ def trace_path(out: Path, problem: str, method: str, seed: int, settings_id: str
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
-    """Write a trace under its final name only once it is whole and on disk."""
-    table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
+    """Write the trace of one run."""
+    write_table(path, pa.Table.from_pylist(list(rows), schema=SCHEMA), metadata)
+
+
+def write_table(path: Path, table: pa.Table, metadata: Mapping[str, Any], **options: Any) -> None:
+    """Write a table of `SCHEMA` under its final name only once it is whole and on disk.
+
+    `options` are those of `pyarrow.parquet.write_table`.
+    """
     content = json.dumps({"schema_version": SCHEMA_VERSION, **metadata}, sort_keys=True)
     table = table.replace_schema_metadata({KEY: content.encode()})
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            pq.write_table(table, file, compression="zstd")
+            pq.write_table(table, file, **{"compression": "zstd", **options})
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -73,9 +80,30 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, 
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """The settings, versions and circumstances of a trace."""
+    """The settings, versions and circumstances of a trace; in an exported file those of all its runs, as `runs`."""
     metadata: dict[str, Any] = json.loads(pq.read_schema(path).metadata[KEY])
     return metadata
+
+
+def read_runs(path: Path) -> list[dict[str, Any]]:
+    """The metadata of each run in a file of traces: the one that `lbbench run` wrote, or all that were exported to it.
+
+    Raises `UsageError` for a file that is no trace, or one of another version.
+    """
+    try:
+        with path.open("rb") as file:
+            schema = pq.read_schema(file)
+        content = json.loads((schema.metadata or {})[KEY])
+        version, runs = content["schema_version"], content.get("runs", [content])
+        whole = all(run["settings"]["method"]["name"] and run["settings"]["problem"]["name"] for run in runs)
+        whole = whole and all(isinstance(run["seed"], int) for run in runs)
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, pa.ArrowException) as error:
+        raise UsageError(f"{path} is no trace ({_reason(error)})") from None
+    if version != SCHEMA_VERSION:
+        raise UsageError(f"{path} has traces of version {version}, not {SCHEMA_VERSION}")
+    if not whole or not set(SCHEMA.names) <= set(schema.names):
+        raise UsageError(f"{path} is no trace (columns or settings are missing)")
+    return list(runs)
 
 
 def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -83,6 +111,12 @@ def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.Data
 
     Raises `UsageError` for a file that is no trace, which is left as it is.
     """
+    frame: pd.DataFrame = read_table(paths, columns).to_pandas()
+    return frame
+
+
+def read_table(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pa.Table:
+    """What `read` gives, as an Arrow table."""
     columns = list(columns or SCHEMA.names)
     tables = []
     for path in paths:
@@ -90,7 +124,9 @@ def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.Data
             with path.open("rb") as file:
                 tables.append(pq.read_table(file, columns=columns).select(columns).replace_schema_metadata())
         except (OSError, KeyError, pa.ArrowException) as error:
-            reason = str(error).partition("\n")[0]
-            raise UsageError(f"{path} is no trace ({reason}); move it away, or run with force=true") from None
-    frame: pd.DataFrame = pa.concat_tables(tables).to_pandas()
-    return frame
+            raise UsageError(f"{path} is no trace ({_reason(error)}); move it away, or run with force=true") from None
+    return pa.concat_tables(tables)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
