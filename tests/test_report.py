@@ -1,61 +1,11 @@
 import math
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from lbbench.report import findings
-from lbbench.report.stats import final, paired, summary
 from lbbench.report.tables import plus_minus
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
-
-
-def trace(problem, method, seed, regrets):
-    n = len(regrets)
-    return pd.DataFrame(
-        {
-            "problem": problem,
-            "method": method,
-            "run_id": f"{method}1",
-            "growth": "sqrt(t)",
-            "seed": seed,
-            "t": np.arange(n),
-            "simple_regret": np.minimum.accumulate(regrets),
-            "cumulative_regret": np.cumsum(regrets),
-            "suggest_s": 0.5,
-            "evaluate_s": 0.25,
-        }
-    )
-
-
-FRAME = pd.concat(
-    [
-        trace("p", "mle", 0, [3.0, 2.0, 4.0]),
-        trace("p", "lb", 0, [3.0, 1.0]),
-        trace("p", "lb", 1, [5.0, 2.0]),
-        trace("p", "lb", 2, [3.0, 6.0]),
-    ]
-)
-
-
-def test_summary_is_over_the_last_rows():
-    table = summary(FRAME)
-    assert table["method"].tolist() == ["mle", "lb"]  # in the order of the table
-    lb = table.iloc[1]
-    assert lb["runs"] == 3
-    assert lb["simple_regret"] == pytest.approx(2)
-    assert lb["simple_regret_se"] == pytest.approx(np.std([1, 2, 3], ddof=1) / math.sqrt(3))
-    assert lb["cumulative_regret"] == pytest.approx(np.mean([4, 7, 9]))
-    assert lb["seconds"] == pytest.approx(1.5)
-    assert np.isnan(table.iloc[0]["simple_regret_se"])
-
-
-def test_paired_differences_are_over_common_seeds():
-    last = final(FRAME)
-    lb, mle = (last[last["method"] == method] for method in ("lb", "mle"))
-    mean, _, count = paired(lb, mle, "simple_regret")
-    assert (mean, count) == (-1.0, 1)
 
 
 @pytest.mark.parametrize(

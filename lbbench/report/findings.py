@@ -12,7 +12,8 @@ from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.oracle import DRAWN, estimate_lengthscale, fit_best
 from lbbench.report.stats import final, paired, standard_error
-from lbbench.report.tables import LABELS, plus_minus
+from lbbench.report.style import LABELS
+from lbbench.report.tables import Table, markdown, plus_minus
 from lbbench.study import build, traces
 from lbbench.study.runner import Run
 
@@ -100,13 +101,6 @@ def _provenance(metadata: Sequence[dict[str, Any]]) -> str:
     return f"commit {', '.join(commits)}; {'; '.join(versions)}; {', '.join(sorted({run['cpu'] for run in metadata}))}"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(header) + " |"
-    yield "|" + "---|" * len(header)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
-
-
 def _mean(runs: pd.DataFrame, column: str) -> str:
     return plus_minus(float(runs[column].mean()), standard_error(runs[column]))
 
@@ -120,7 +114,7 @@ def _regrets(finals: Finals) -> Iterator[str]:
             [p, str(len(finals.select(p, "lb")))] + [_mean(finals.select(p, m), column) for m in methods]
             for p in PROBLEMS
         ]
-        yield from _table([column.replace("_", " "), "seeds", *(LABELS[m] for m in methods)], rows)
+        yield from markdown(Table([column.replace("_", " "), "seeds", *(LABELS[m] for m in methods)], rows))
         yield ""
 
 
@@ -142,7 +136,7 @@ def _differences(finals: Finals, column: str) -> tuple[list[str], dict[tuple[str
             verdicts[problem, other] = _verdict(difference, error)
             row.append(f"{plus_minus(difference, error)} ({verdicts[problem, other]})")
         rows.append(row)
-    return ["", *_table(["LB minus", *(LABELS[other] for other in BASELINES)], rows), ""], verdicts
+    return ["", *markdown(Table(["LB minus", *(LABELS[other] for other in BASELINES)], rows)), ""], verdicts
 
 
 def _conclude(failures: Sequence[str]) -> str:
@@ -182,7 +176,9 @@ def _finding3(finals: Finals) -> Iterator[str]:
                 f"{runs['simple_regret'].max():.2g}",
             ]
         )
-    yield from _table(["", f"simple regret above {STUCK}", "last step at x = 1", "largest simple regret"], rows)
+    yield from markdown(
+        Table(["", f"simple regret above {STUCK}", "last step at x = 1", "largest simple regret"], rows)
+    )
     yield ""
     failures = [f"{LABELS[m]} misses the peak in {counts[m]}" for m in ("lb", "agpucb") if counts[m]]
     failures += [f"{LABELS[m]} never stays at x = 1" for m in ("mle", "mcmc") if not counts[m]]
@@ -208,7 +204,9 @@ def _finding4(finals: Finals) -> Iterator[str]:
         near = float((np.abs(np.log(chosen / target)) <= np.log(2)).mean())
         below = float((chosen < target).mean())
         rows.append([LABELS[method], *(f"{q:.4f}" for q in quantiles), f"{below:.0%}", f"{near:.0%}"])
-    yield from _table(["", "5 %", "25 %", "median", "75 %", "95 %", "below θ̂*", "within a factor 2 of θ̂*"], rows)
+    yield from markdown(
+        Table(["", "5 %", "25 %", "median", "75 %", "95 %", "below θ̂*", "within a factor 2 of θ̂*"], rows)
+    )
     yield ""
     distance = {method: abs(np.log(median / target)) for method, median in medians.items()}
     failures = []
@@ -235,7 +233,9 @@ def _finding5(finals: Finals) -> Iterator[str]:
             [LABELS[method], *(_mean(found, "simple_regret") for found in runs), f"{spreads[method]:.3g}"]
             + [f"{s:.4f}" for s in scales]
         )
-    yield from _table(["simple regret", *growths, "spread of means", *(f"median θ, {g}" for g in growths)], rows)
+    yield from markdown(
+        Table(["simple regret", *growths, "spread of means", *(f"median θ, {g}" for g in growths)], rows)
+    )
     yield ""
     yield _conclude([] if spreads["lb"] < spreads["agpucb"] else ["LB's means spread more than A-GP-UCB's"])
 
@@ -252,4 +252,4 @@ def _variants(finals: Finals) -> Iterator[str]:
         for theta0 in ("mle", 0.5):
             found = [finals.select(p, "agpucb", theta0=theta0) for p in PROBLEMS]
             rows.append(["A-GP-UCB", str(theta0), *(_mean(runs, column) for runs in found)])
-        yield from _table([column.replace("_", " "), "θ₀", *PROBLEMS], rows)
+        yield from markdown(Table([column.replace("_", " "), "θ₀", *PROBLEMS], rows))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 REGRETS = ("simple_regret", "cumulative_regret")
@@ -34,8 +35,68 @@ def summary(frame: pd.DataFrame, by: Sequence[str] = ("problem", "method", "run_
     The standard error is s/√n with the sample standard deviation s; it is NaN for a single run.
     """
     groups = final(frame).groupby(list(by), sort=False)
-    table = groups.agg(runs=("seed", "size"), growth=("growth", "first"), seconds=("seconds", "mean"))
+    table = groups.agg(runs=("seed", "size"), seconds=("seconds", "mean"))
     for regret in REGRETS:
         table[regret] = groups[regret].mean()
         table[f"{regret}_se"] = groups[regret].sem()
     return table.reset_index()
+
+
+def curves(frame: pd.DataFrame, column: str, by: Sequence[str] = ("problem", "method", "run_id")) -> pd.DataFrame:
+    """Per group, and per t in ascending order: `mean`, `se`, `median`, quartiles `lower` and `upper`, and `n` of seeds.
+
+    Groups stand in order of appearance. Missing values do not count; `se` is NaN for a single seed.
+    """
+    pieces = {}
+    for group, rows in frame.groupby(list(by), sort=False):
+        values = rows.groupby("t")[column]
+        table = values.agg(mean="mean", se="sem", median="median", n="count")
+        pieces[group] = table.assign(lower=values.quantile(0.25), upper=values.quantile(0.75))
+    curves: pd.DataFrame = pd.concat(pieces, names=list(by)).reset_index()
+    return curves
+
+
+def ranks(frame: pd.DataFrame, by: str = "method") -> pd.DataFrame:
+    """Per method, best first: mean rank by each final regret (1 is the lowest; ties share their mean rank).
+
+    Methods are ranked anew for each problem and seed that all of them have; `blocks` counts those, and the means are
+    NaN where there are none. `by` is the column that tells competitors apart; each has one run per problem and seed.
+    """
+    last = final(frame)
+    tables = {regret: last.pivot(index=["problem", "seed"], columns=by, values=regret).dropna() for regret in REGRETS}
+    table = pd.DataFrame({regret: regrets.rank(axis=1).mean() for regret, regrets in tables.items()})
+    return table.assign(blocks=len(tables[REGRETS[0]])).sort_values(list(REGRETS)).reset_index()
+
+
+def wilcoxon(frame: pd.DataFrame, against: str = "lb", by: str = "method") -> pd.DataFrame:
+    """Wilcoxon's signed-rank tests of `against` and every other method, paired by seed, per problem and final regret.
+
+    Columns: problem, `by`, regret, `n` common seeds, the `median` of the differences (`against` − the other: negative
+    where `against` is better), and the two-sided `p` (1 where all differences are zero), corrected by Holm's method
+    over all rows of the table. There are no rows where `against` shares no seed with a method. `by` as in `ranks`.
+    """
+    rows = []
+    for problem, runs in final(frame).groupby("problem", sort=False):
+        for regret in REGRETS:
+            regrets = runs.pivot(index="seed", columns=by, values=regret)
+            for other in [name for name in runs[by].unique() if name != against and against in regrets]:
+                difference = (regrets[against] - regrets[other]).dropna()
+                if len(difference):
+                    p = _signed_rank(difference)
+                    rows.append((problem, other, regret, len(difference), difference.median(), p))
+    table = pd.DataFrame(rows, columns=["problem", by, "regret", "n", "median", "p"])
+    return table.assign(p=holm(table["p"]))
+
+
+def holm(p: pd.Series) -> pd.Series:
+    """p-values corrected by Holm's step-down method: the i-th smallest of m times m − i + 1, made monotone."""
+    ascending = p.astype(float).sort_values()
+    corrected = ascending * np.arange(len(p), 0, -1)
+    return corrected.cummax().clip(upper=1).reindex(p.index)
+
+
+def _signed_rank(difference: pd.Series) -> float:
+    from scipy.stats import wilcoxon as signed_rank
+
+    nonzero = difference[difference != 0]
+    return float(signed_rank(nonzero).pvalue) if len(nonzero) else 1.0

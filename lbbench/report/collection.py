@@ -1,0 +1,171 @@
+"""The traces at hand, and which of them belong together."""
+
+import shlex
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from lbbench.errors import UsageError
+from lbbench.report import style
+from lbbench.report.selection import Selection
+from lbbench.study import traces
+from lbbench.study.settings import Settings, defaults
+
+Key = tuple[str, str, str, int]
+RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One setting of one method on one problem: what one curve shows."""
+
+    problem: str
+    method: str
+    run_id: str
+    settings: Mapping[str, Any]  # the whole tree, as in configs/
+    seeds: tuple[int, ...]
+    changed: Mapping[str, Any]  # the last name of each setting that is not as in configs/, with its value
+
+    @property
+    def label(self) -> str:
+        """The method, and what is not as usual: `LB`, or `LB (g=t^0.25)`."""
+        changes = ", ".join(f"{key}={value}" for key, value in self.changed.items())
+        return style.label(self.method) + (f" ({changes})" if changes else "")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run at hand: the file that holds its rows, and its metadata."""
+
+    path: Path
+    settings: Settings
+    seed: int
+    metadata: Mapping[str, Any]
+
+    @property
+    def key(self) -> Key:
+        """What tells it from every other run."""
+        return self.settings.problem, self.settings.method, self.settings.id, self.seed
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The runs below an output directory that were asked for, as variants."""
+
+    variants: list[Variant]
+    unreadable: list[str]  # one message, with its path, per file that is no trace
+    traces: list[Trace] = field(repr=False)
+
+    @classmethod
+    def at(cls, out: Path, wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":
+        """The traces below `<out>/traces`, which may be missing; only their metadata are read.
+
+        `wanted` keeps runs by problem, method, seeds and the last names of settings, whose values are given as text. A
+        run that has no such setting is kept, as a key of `lbbench run` leaves alone what has no such key.
+        """
+        return cls.of_files(sorted((out / "traces").rglob("*.parquet")), wanted)
+
+    @classmethod
+    def of_files(cls, paths: Iterable[Path], wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":
+        """The traces in some files."""
+        found: dict[Key, Trace] = {}
+        unreadable = []
+        for path in paths:
+            try:
+                for metadata in traces.read_runs(path):
+                    trace = Trace(path, Settings(metadata["settings"]), metadata["seed"], metadata)
+                    if _is_wanted(trace, wanted or {}):
+                        found.setdefault(trace.key, trace)
+            except UsageError as error:
+                unreadable.append(str(error))
+        return cls(_variants(found.values()), unreadable, list(found.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self.variants)
+
+    @property
+    def metadata(self) -> list[Mapping[str, Any]]:
+        """The metadata of each run: settings, seed, versions, commit, processor, wall time, memory."""
+        return [trace.metadata for trace in self.traces]
+
+    def usual(self, settings: Sequence[str] = ()) -> list[Variant]:
+        """For each problem and method the variant nearest to the defaults: the fewest changes, then the most seeds.
+
+        With the last names of some settings: for each of their values as well.
+        """
+        nearest: dict[tuple[Any, ...], Variant] = {}
+        for variant in sorted(self.variants, key=lambda v: (len(v.changed), -len(v.seeds), v.run_id)):
+            flat = Settings(variant.settings).flat
+            nearest.setdefault((variant.problem, variant.method, *(flat.get(name) for name in settings)), variant)
+        kept = {id(variant) for variant in nearest.values()}
+        return [variant for variant in self.variants if id(variant) in kept]
+
+    def of(self, variants: Sequence[Variant]) -> list[Trace]:
+        """The runs of some variants, variant by variant in the order of seeds."""
+        places = {(v.problem, v.method, v.run_id): i for i, v in enumerate(variants)}
+        own = [trace for trace in self.traces if trace.key[:3] in places]
+        return sorted(own, key=lambda trace: (places[trace.key[:3]], trace.seed))
+
+    def only(self, keys: Container[Key]) -> "Collection":
+        """The runs of the collection with one of the given keys."""
+        kept = [trace for trace in self.traces if trace.key in keys]
+        return Collection(_variants(kept), self.unreadable, kept)
+
+    def read(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """The rows of some variants in that order, with the columns of `traces.SCHEMA` that are named, or all."""
+        frame: pd.DataFrame = self.table(variants, columns).to_pandas()
+        return frame
+
+    def table(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pa.Table:
+        """What `read` gives, as an Arrow table."""
+        asked = list(columns or traces.SCHEMA.names)
+        own = self.of(variants)
+        if not own:
+            return traces.SCHEMA.empty_table().select(asked)
+        paths = dict.fromkeys(trace.path for trace in own)
+        rows = traces.read_table(paths, list(dict.fromkeys([*RUN, "t", *asked])))
+        places = rows.select([*RUN, "t"]).to_pandas().drop_duplicates()  # a run may lie in two files
+        keys = pd.DataFrame([trace.key for trace in own], columns=RUN)
+        order = keys.merge(places.reset_index(names="row"), on=RUN)["row"]
+        return rows.take(pa.array(order)).select(asked)
+
+
+def gather(selection: Selection) -> Collection:
+    """The traces that were asked for. Raises `UsageError` if there are none, with the command that makes some."""
+    found = Collection.at(selection.out, selection.wanted)
+    if not found:
+        which = "no traces that match" if selection.wanted else "no traces"
+        unreadable = f" ({found.unreadable[0]})" if found.unreadable else ""
+        usual = [] if selection.wanted or "+experiment" in selection.own else ["method=lb", "problem=michalewicz"]
+        command = shlex.join(["lbbench", "run", *usual, *selection.overrides])
+        raise UsageError(f"{which} in {selection.out / 'traces'}{unreadable}; make some: {command}")
+    return found
+
+
+def _is_wanted(trace: Trace, wanted: Mapping[str, Sequence[str]]) -> bool:
+    own = {"problem": trace.settings.problem, "method": trace.settings.method, "seeds": trace.seed}
+    values = trace.settings.flat | own
+    return all(str(values[key]) in allowed for key, allowed in wanted.items() if key in values)
+
+
+def _variants(found: Iterable[Trace]) -> list[Variant]:
+    """The runs gathered by their settings, in the order in which they are shown."""
+    seeds: dict[tuple[str, str, str], list[int]] = {}
+    settings: dict[tuple[str, str, str], Settings] = {}
+    for trace in found:
+        seeds.setdefault(trace.key[:3], []).append(trace.seed)
+        settings[trace.key[:3]] = trace.settings
+    variants = [Variant(*key, settings[key].tree, tuple(sorted(seeds[key])), _changed(settings[key])) for key in seeds]
+    return sorted(
+        variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
+    )
+
+
+def _changed(settings: Settings) -> dict[str, Any]:
+    """The last names of the settings that are not as in configs/, with their values."""
+    usual = defaults(settings.method, settings.problem)
+    return {key: value for key, value in settings.flat.items() if value != usual.get(key)}

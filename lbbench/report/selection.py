@@ -1,0 +1,84 @@
+"""What a reporting command was asked for: its own keys, and which runs to keep."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lbbench.errors import UsageError
+from lbbench.study import overrides
+from lbbench.study.checks import CHECKS, Check, Value, check, check_by
+from lbbench.study.configs import load, options
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The checked values of a command's own keys, and the filters as `Collection.at` takes them."""
+
+    own: Mapping[str, tuple[Value, ...]]
+    wanted: Mapping[str, tuple[str, ...]]
+    arguments: tuple[str, ...] = ()  # as they were typed
+
+    @property
+    def out(self) -> Path:
+        """The output directory; as in configs/ where no `out=` was given."""
+        return Path(str(self.one("out", load("config")["study"]["out"]))).expanduser()
+
+    @property
+    def overrides(self) -> list[str]:
+        """The arguments that `lbbench run` understands as well."""
+        ours = self.own.keys() - {"out", "+experiment"}
+        return [argument for argument in self.arguments if argument.partition("=")[0] not in ours]
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The last names of the settings that runs are kept by."""
+        return tuple(key for key in self.wanted if key not in (*overrides.GROUPS, "seeds"))
+
+    def many(self, key: str, default: Sequence[Any] = ()) -> tuple[Any, ...]:
+        """The values of one of the command's own keys, each once."""
+        return tuple(dict.fromkeys(self.own.get(key, tuple(default))))
+
+    def one(self, key: str, default: Any = None) -> Any:
+        """The value of one of the command's own keys. Raises `UsageError` if several were given."""
+        values = self.many(key, [default])
+        if len(values) > 1:
+            raise UsageError(f"{key} takes one value, not {len(values)}")
+        return values[0]
+
+
+def select(arguments: Sequence[str], own: Mapping[str, Check]) -> Selection:
+    """Read and check `key=value,value` arguments: `out`, the command's own keys, and filters.
+
+    Filters are `problem`, `method`, `seeds` and every setting in configs/. Raises `UsageError`, which names the key
+    and what is allowed.
+    """
+    own = {**own, "out": CHECKS["out"]}
+    chosen: dict[str, tuple[Value, ...]] = {}
+    wanted: dict[str, tuple[str, ...]] = {}
+    keys = _settings()
+    for key, texts in overrides.read(arguments).items():
+        if key in own:
+            chosen[key] = tuple(check_by(own[key], key, text) for text in texts)
+        elif key in overrides.GROUPS:
+            wanted[key] = tuple(overrides.pick(key, texts, options(key)))
+        elif key == "seeds":
+            wanted[key] = tuple(str(seed) for text in texts for seed in _seeds(text))
+        else:
+            full = overrides.resolve(key, keys, others=(*own, *overrides.GROUPS, "seeds"))
+            if (name := overrides.last(full)) in wanted:
+                raise UsageError(f"{name} is given twice, once as {full}")
+            wanted[name] = tuple(overrides.canonical(full, key, text) for text in texts)
+    return Selection(chosen, wanted, tuple(arguments))
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    seeds = check("seeds", "seeds", text)
+    assert isinstance(seeds, tuple)
+    return seeds
+
+
+def _settings() -> list[str]:
+    """The full keys of every setting that decides the numbers of a run, of all methods and problems."""
+    everything = {group: list(options(group)) for group in overrides.GROUPS}
+    return [key for key in overrides.keys_of(everything).all if not key.startswith("study.")]
