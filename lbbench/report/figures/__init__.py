@@ -1,0 +1,68 @@
+"""The paper's figures, and two more, drawn from traces. Light to import: the families load once something is drawn."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from lbbench.report.collection import Collection, Variant
+    from lbbench.report.figures.canvas import Sheet
+
+# Each figure, and the command that makes the traces that it needs (none for figure 1).
+SOURCES = {
+    "1": "",
+    "2": "lbbench run +experiment=figure2",
+    "3": "lbbench run +experiment=figure3",
+    "4": "lbbench ablate g=t^0.25,t^0.5,t^0.75",
+    "time": "lbbench run +experiment=figure3",
+    "candidates": "lbbench run method=lb",
+}
+FORMATS = ("png", "pdf")
+
+
+class Drawing(NamedTuple):
+    """What `draw` did: the files written, the names of figures that lacked traces, and the variants drawn."""
+
+    files: list[Path]
+    lacking: list[str]
+    variants: "list[Variant]"
+
+
+def draw(
+    collection: "Collection",
+    names: Sequence[str],
+    out: Path,
+    formats: Sequence[str] = FORMATS,
+    *,
+    problems: Sequence[str] = (),
+    swept: Sequence[str] = (),
+    suffix: str = "",
+) -> Drawing:
+    """Draw the named figures (keys of `SOURCES`) into `<out>/figures`, each in all `formats`.
+
+    `problems` are those that figure 2 shows (else Michalewicz, or what is at hand), and `swept` the last names of the
+    settings that figure 4 varies (else those that vary at hand). `suffix` ends the names of files made from traces.
+    The same traces give the same bytes.
+    """
+    from matplotlib import style
+
+    from lbbench.report.figures import ablation, candidates, canvas, lengthscales, regrets, times, toy
+
+    families: dict[str, Callable[[], Sequence[Sheet]]] = {
+        "1": toy.draw,
+        "2": lambda: lengthscales.draw(collection, problems),
+        "3": lambda: regrets.draw(collection),
+        "4": lambda: ablation.draw(collection, swept),
+        "time": lambda: times.draw(collection),
+        "candidates": lambda: candidates.draw(collection),
+    }
+    drawing = Drawing([], [], [])
+    with style.context(["default", canvas.STYLE]):  # whatever the user's matplotlibrc says
+        for name in names:
+            sheets = families[name]()
+            if not sheets:
+                drawing.lacking.append(name)
+            for sheet in sheets:
+                drawing.files.extend(canvas.save(sheet, out / "figures", formats, suffix if sheet.variants else ""))
+                drawing.variants.extend(sheet.variants)
+    return drawing

@@ -1,0 +1,153 @@
+"""What all figures share: their look in print, names for legends, and how they are saved."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+from lbbench.report import style
+from lbbench.report.collection import Variant
+
+STYLE: dict[str, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 8,
+    "legend.title_fontsize": 7.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.linewidth": 0.4,
+    "grid.alpha": 0.4,
+    "pdf.fonttype": 42,  # TrueType: type 3, the default, is refused by publishers
+    "savefig.dpi": 200,
+}
+WIDTH = 7.0  # inches of a page's text
+CHARACTERS = 16  # to an inch of legend
+HANDLE = 9  # characters that the line beside a label takes
+WITHIN = {10.0: (1.0, 2.0, 3.0, 5.0), 1000.0: (1.0, 3.0)}  # labels in a decade where an axis spans less than a ratio
+MARKS = 5  # markers on a curve
+UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
+
+
+class Sheet(NamedTuple):
+    """A figure, the name of its files without suffix and format, and the variants in it."""
+
+    name: str
+    figure: Figure
+    variants: list[Variant]
+
+
+def grid(rows: int, columns: int, width: float, height: float, **share: Any) -> tuple[Figure, Any]:
+    """A figure of panels, each `height` inches high, and its axes `(rows, columns)`."""
+    figure = Figure(figsize=(width, rows * height + 0.6), layout="constrained")  # the rest is for the legend
+    return figure, figure.subplots(rows, columns, squeeze=False, **share)
+
+
+def panels_width(columns: int) -> float:
+    """Inches for that many panels side by side: a text's width from three on, and never too little for a legend."""
+    return max(3.5, min(WIDTH, 2.4 * columns))
+
+
+def save(sheet: Sheet, folder: Path, formats: Sequence[str], suffix: str) -> list[Path]:
+    """Write a sheet in each format, without a date, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{sheet.name}{suffix}.{kind}" for kind in formats]
+    for file, kind in zip(files, formats, strict=True):
+        sheet.figure.savefig(file, metadata=UNDATED[kind])
+    return files
+
+
+def plot_band(axes: Axes, curve: pd.DataFrame, middle: str, low: pd.Series, high: pd.Series, **look: Any) -> None:
+    """A line through column `middle` of a curve of `stats.curves`, with the band between `low` and `high`."""
+    (line,) = axes.plot(curve["t"], curve[middle], **look)
+    axes.fill_between(curve["t"], low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+
+
+def look(method: str, length: int) -> dict[str, Any]:
+    """How the curve of a method is drawn, with a few markers on its `length` points; the first methods lie on top."""
+    colour, line, marker = style.look(method)
+    place = style.order(method)[0]
+    step = max(1, length // MARKS)
+    every = (place * step // len(style.ORDER), step)  # apart from those of other methods
+    return {"color": colour, "linestyle": line, "marker": marker, "markevery": every, "zorder": 3 - 0.1 * place}
+
+
+def shared_changes(variants: Sequence[Variant]) -> dict[str, Any]:
+    """The changes from the defaults that all variants have in common."""
+    common = set.intersection(*(set(variant.changed.items()) for variant in variants)) if variants else set()
+    return {key: value for key, value in variants[0].changed.items() if (key, value) in common} if common else {}
+
+
+def short_label(variant: Variant, shared: Mapping[str, Any]) -> str:
+    """The label of a variant without the changes that all in the figure share."""
+    changes = [f"{key}={value}" for key, value in variant.changed.items() if key not in shared]
+    return style.label(variant.method) + (f" ({', '.join(changes)})" if changes else "")
+
+
+def seed_count(variants: Sequence[Variant]) -> str:
+    """How many seeds the variants have: `n = 10`, or `n = 3–10`."""
+    counts = sorted({len(variant.seeds) for variant in variants})
+    return f"n = {counts[0]}" + (f"–{counts[-1]}" if len(counts) > 1 else "")
+
+
+def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
+    """One legend below all panels; its title says what is drawn, and what all in the figure have in common."""
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    notes = [note, *(f"{key}={value}" for key, value in shared.items())]
+    room = int(CHARACTERS * figure.get_figwidth())
+    widths = [len(label) + HANDLE for label in handles]
+    legend = figure.legend(
+        list(handles.values()),
+        list(handles),
+        title=fill("; ".join(notes), room),
+        loc="outside lower center",
+        ncols=len(handles) if sum(widths) <= room else max(1, room // max(widths)),
+        handlelength=2.6,
+    )
+    legend.get_title().set_multialignment("center")
+
+
+def only(frame: pd.DataFrame, variant: Variant) -> pd.DataFrame:
+    """The rows of one variant."""
+    own = (frame[["problem", "method", "run_id"]] == [variant.problem, variant.method, variant.run_id]).all(axis=1)
+    return frame[own]
+
+
+def by_problem(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
+    """The variants of each problem."""
+    problems: dict[str, list[Variant]] = {}
+    for variant in variants:
+        problems.setdefault(variant.problem, []).append(variant)
+    return problems
+
+
+def label_iterations(axes: Axes) -> None:
+    """The axis of t, labelled at whole numbers."""
+    axes.set_xlabel("iteration t")
+    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 2.5, 5, 10]))
+
+
+def label_decades(axis: Axis) -> None:
+    """Labels on a log axis as plain numbers: the more within a decade, the fewer decades the axis has."""
+    low, high = axis.get_view_interval()
+    subs = next((subs for ratio, subs in WITHIN.items() if high < ratio * low), (1.0,))
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,319 @@
+"""What is drawn, against numbers computed here from the traces on disk."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from lbbench.gp.kernels import KERNELS
+from lbbench.methods.oracle import estimate_lengthscale
+from lbbench.problems.synthetic import berkenkamp
+from lbbench.report import figures, style
+from lbbench.report.collection import Collection
+from lbbench.report.figures import ablation, candidates, lengthscales, regrets, times, toy
+from lbbench.report.stats import curves
+from lbbench.study.overrides import plan
+from lbbench.study.runner import execute, runs
+
+QUICK = "problem=berkenkamp iterations=20 raw_samples=32 jobs=1"
+STUDIES = (
+    f"method=lb,mle,random {QUICK} seeds=3",
+    f"method=agpucb {QUICK} seeds=2",
+    f"method=lb,agpucb {QUICK} seeds=2 g=t^0.25,t^0.5,t^0.75",
+)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    for study in STUDIES:
+        planned = plan([*study.split(), f"out={folder}"])
+        assert not any(outcome.error for outcome in execute(runs(planned), planned.study, lambda outcome: None))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def collection(out):
+    return Collection.at(out)
+
+
+@pytest.fixture(scope="module")
+def frame(out):
+    return pd.read_parquet(out / "traces")
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def named(axes):
+    """The lines of a panel that stand in the legend, by their label."""
+    return dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+
+
+def of(frame, method, growth="sqrt(t)"):
+    return frame[(frame["method"] == method) & (frame["growth"].isna() | (frame["growth"] == growth))]
+
+
+def band(axes, colour):
+    """The lower and upper edge by t of the band drawn in a colour, without the ends that close it."""
+    (found,) = [patch for patch in axes.collections if np.allclose(patch.get_facecolor()[0, :3], colour)]
+    vertices = found.get_paths()[0].vertices
+    edges = pd.DataFrame(vertices, columns=["t", "y"]).groupby("t")["y"].agg(["min", "max"])
+    return edges["min"].to_numpy(), edges["max"].to_numpy()
+
+
+def rgb(method):
+    return [int(style.colour(method)[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+# Figure 1
+
+
+def gp(x, y, at, lengthscale):
+    """Posterior mean and standard deviation with the paper's RBF kernel, from its textbook formula."""
+
+    def k(a, b):
+        return np.exp(-((a[:, None] - b[None]) ** 2) / lengthscale**2)
+
+    scale = y.std(ddof=1)
+    inverse = np.linalg.inv(k(x, x) + 1e-4 * np.eye(len(x)))
+    mean = k(at, x) @ inverse @ ((y - y.mean()) / scale)
+    variance = 1 - np.einsum("ij,jk,ik->i", k(at, x), inverse, k(at, x))
+    return y.mean() + scale * mean, scale * np.sqrt(np.maximum(variance, 0))
+
+
+def test_figure1_shows_the_gp_of_each_length_scale():
+    (sheet,) = toy.draw()
+    x = np.array(toy.OBSERVED)
+    y = berkenkamp().evaluate(x[:, None])
+    assert len(x) == 5
+    for panel in sheet.figure.axes:
+        lengthscale = float(panel.get_title().rpartition("= ")[2])
+        line = named(panel)["GP mean"]
+        mean, std = gp(x, y, line.get_xdata(), lengthscale)
+        assert line.get_ydata() == pytest.approx(mean, abs=5e-3)  # the title rounds θ
+        low, high = band(panel, rgb("lb"))
+        assert high - low == pytest.approx(2 * std, abs=5e-3)
+        assert (panel.get_xlabel(), len(panel.lines)) == ("x", 4)
+    assert sheet.figure.axes[0].get_ylabel() == "f(x)"
+    assert "objective" in legend(sheet.figure)
+
+
+def test_figure1_tells_the_papers_story():
+    """With the length scale of maximum likelihood UCB stays at x = 1; with the optimal one it spots the hidden peak."""
+    lengthscale = toy.fit_likelihood(toy.observed())
+    around = [log_likelihood(lengthscale * factor) for factor in (0.9, 1.0, 1.1)]
+    assert max(around) == around[1]
+    assert toy.choices(toy.fit_likelihood) == [1.0] * toy.STEPS
+    chosen = toy.choices(lambda data: toy.OPTIMAL)
+    assert max(berkenkamp().evaluate(np.array(chosen)[:, None])) > 0.73  # f* = 0.745, and f(1) = 0.6
+
+
+def log_likelihood(lengthscale):
+    from scipy.stats import multivariate_normal
+
+    x = np.array(toy.OBSERVED)
+    y = berkenkamp().evaluate(x[:, None])
+    covariance = np.exp(-((x[:, None] - x[None]) ** 2) / lengthscale**2) + 1e-4 * np.eye(len(x))
+    return multivariate_normal(np.zeros(len(x)), covariance).logpdf((y - y.mean()) / y.std(ddof=1))
+
+
+# Figure 2
+
+
+def test_figure2_has_the_proportions_of_each_method(collection, frame):
+    (sheet,) = lengthscales.draw(collection, ())
+    panels = sheet.figure.axes
+    assert [panel.texts[0].get_text() for panel in panels] == ["LB", "A-GP-UCB", "MLE"]  # random chooses none
+    optimum = estimate_lengthscale(berkenkamp(), KERNELS["matern52"], 1e-4)
+    for panel, method in zip(panels, ("lb", "agpucb", "mle"), strict=True):
+        chosen = of(frame, method).query("t > 0")["lengthscale"].dropna()
+        (polygon,) = panel.patches
+        corners = polygon.get_xy()
+        bottom_to_top = corners[: 2 * lengthscales.BINS + 1]
+        edges, tops = bottom_to_top[::2, 0], bottom_to_top[1::2, 1]
+        expected, _ = np.histogram(chosen, edges)
+        assert tops == pytest.approx(expected / len(chosen))
+        assert tops.sum() == pytest.approx(1)
+        assert np.diff(np.log(edges)) == pytest.approx(np.log(edges[1] / edges[0]))
+        assert panel.get_xscale() == "log"
+        (line,) = panel.lines
+        assert line.get_xdata() == [optimum, optimum]
+        low, high = panel.get_xlim()
+        assert low < optimum < high
+    assert panels[0].get_title() == "berkenkamp (n = 2–3)"
+    assert panels[-1].get_xlabel() == "length scale θ"
+    assert legend(sheet.figure) == [lengthscales.OPTIMUM]
+
+
+def test_figure2_shows_michalewicz_unless_told_otherwise(collection):
+    twice = Collection(
+        [*collection.variants, *(replace(v, problem="michalewicz") for v in collection.variants)],
+        [],
+        collection.traces,
+    )
+    assert lengthscales.draw(twice, ()) == []  # no rows of that problem are at hand
+    (sheet,) = lengthscales.draw(twice, ["berkenkamp"])
+    assert {variant.problem for variant in sheet.variants} == {"berkenkamp"}
+
+
+# Figure 3
+
+
+def test_figure3_has_means_and_standard_errors(collection, frame):
+    (sheet,) = regrets.draw(collection)
+    assert legend(sheet.figure) == ["LB", "A-GP-UCB", "MLE", "Random"]
+    note = sheet.figure.legends[0].get_title().get_text().replace("\n", " ")
+    assert note.startswith("mean ± standard error over n seeds")
+    assert {"iterations=20", "raw_samples=32"} <= set(note.split("; "))
+    simple, cumulative = sheet.figure.axes
+    assert simple.get_title() == "berkenkamp (n = 2–3)"
+    assert (simple.get_ylabel(), cumulative.get_ylabel()) == ("simple regret", "cumulative regret")
+    assert cumulative.get_xlabel() == "iteration t"
+    for panel, column in ((simple, "simple_regret"), (cumulative, "cumulative_regret")):
+        lines = named(panel)
+        assert len(panel.lines) == len(lines) == 4
+        for method, name in (("lb", "LB"), ("agpucb", "A-GP-UCB"), ("mle", "MLE"), ("random", "Random")):
+            own = of(frame, method).query("t >= 0").pivot(index="t", columns="seed", values=column)
+            mean, error = own.mean(axis=1), own.std(axis=1, ddof=1) / math.sqrt(own.shape[1])
+            assert lines[name].get_xdata().tolist() == list(range(21))
+            assert lines[name].get_ydata() == pytest.approx(mean.to_numpy())
+            assert lines[name].get_color() == style.colour(method)
+            low, high = band(panel, rgb(method))
+            assert low == pytest.approx((mean - error).to_numpy())
+            assert high == pytest.approx((mean + error).to_numpy())
+            table = curves(of(frame, method).query("t >= 0"), column)
+            assert lines[name].get_ydata() == pytest.approx(table["mean"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("means", "scale", "floor"),
+    [
+        ([3.0, 0.5, 0.02], "log", None),
+        ([3.0, 0.5, 0.02, 0.0], "symlog", 0.01),
+        ([0.09, 1e-9], "symlog", 0.01),
+        ([0.0, 0.0], "symlog", 1.0),
+    ],
+)
+def test_simple_regret_is_on_a_log_axis_down_to_a_stated_zero(means, scale, floor):
+    axes = Figure().subplots()
+    axes.plot(means)
+    regrets.scale_simple_regret(axes, pd.Series(means))
+    assert axes.get_yscale() == scale
+    assert ("linear below" in regrets.note(axes.figure)) == (scale == "symlog")
+    if scale == "symlog":
+        assert axes.get_ylim()[0] == 0
+        assert axes.yaxis.get_transform().linthresh == pytest.approx(floor)
+
+
+def test_one_seed_has_a_mean_and_no_band(out):
+    (sheet,) = regrets.draw(Collection.at(out, {"seeds": ["1"], "method": ["mle"]}))
+    simple, _ = sheet.figure.axes
+    assert simple.get_title() == "berkenkamp (n = 1)"
+    assert len(simple.lines) == 1
+    assert not any(len(path.vertices) for patch in simple.collections for path in patch.get_paths())
+
+
+# Figure 4
+
+
+def test_figure4_finds_the_growth_functions_at_hand(collection, frame):
+    (sheet,) = ablation.draw(collection, ())
+    assert sheet.name == "figure4"
+    above, below = sheet.figure.axes[:2], sheet.figure.axes[2:]
+    assert [panel.get_title() for panel in above] == ["LB (n = 2–3)", "A-GP-UCB (n = 2)"]
+    growths = ["sqrt(t)", "t^0.25", "t^0.75"]  # three seeds of sqrt(t) and two of t^0.5: one curve, that with more
+    assert [label for label in named(above[0])] == ["g=" + growth for growth in growths]
+    for growth in growths:
+        means = of(frame, "lb", growth).query("t >= 0").groupby("t")["simple_regret"].mean()
+        assert named(above[0])["g=" + growth].get_ydata() == pytest.approx(means.to_numpy())
+    assert [label for label in named(above[1])] == ["g=t^0.25", "g=t^0.5", "g=t^0.75"]
+    assert [len(panel.patches) for panel in below] == [3, 3]
+    assert lengthscales.OPTIMUM in legend(sheet.figure)
+
+
+def test_figure4_varies_the_settings_that_it_is_given(collection):
+    only = [variant for variant in collection.variants if variant.changed.get("g") in ("t^0.25", "t^0.75")]
+    (sheet,) = ablation.draw(replace(collection, variants=only), ("g", "theta0"))
+    assert sheet.name == "figure4-g-theta0"
+    assert legend(sheet.figure)[:2] == ["g=t^0.25, theta0=mle", "g=t^0.75, theta0=mle"]
+    same = {label: line.get_color() for label, line in named(sheet.figure.axes[0]).items()}
+    assert same == {label: line.get_color() for label, line in named(sheet.figure.axes[1]).items()}
+
+
+def test_an_ablation_differs_in_one_setting_only(collection):
+    lb = next(variant for variant in collection.usual() if variant.method == "lb")
+
+    def other(run_id, **changed):
+        method = {**lb.settings["method"], **changed}
+        return replace(lb, run_id=run_id, settings={**lb.settings, "method": method}, changed=lb.changed | changed)
+
+    both = other("a", theta0=0.2, g="t^0.75")
+    assert ablation.varying([lb, both]) == []
+    assert ablation.varying([lb, other("b", theta0=10.0), other("c", theta0=0.2)]) == ["theta0"]
+    assert ablation.varying([lb, other("b", theta0=0.5), both, other("d", g="t")]) == ["g"]
+    found = ablation.ablations([lb, other("b", theta0=10.0), other("c", theta0=0.2), both], ("theta0",), at_least=2)
+    assert [variant.settings["method"]["theta0"] for variant in found["lb"]] == [0.2, 10.0, "mle"]
+
+
+# Time and candidates
+
+
+def test_time_has_the_median_seconds_per_step(collection, frame):
+    (sheet,) = times.draw(collection)
+    (panel,) = sheet.figure.axes
+    assert (panel.get_xlabel(), panel.get_ylabel(), panel.get_yscale()) == ("iteration t", "seconds per step", "log")
+    for method, name in (("lb", "LB"), ("random", "Random")):
+        medians = of(frame, method).query("t > 0").groupby("t")["suggest_s"].median()
+        assert named(panel)[name].get_ydata() == pytest.approx(medians.to_numpy())
+
+
+def test_candidates_are_those_of_the_trace(collection, frame):
+    (sheet,) = candidates.draw(collection)
+    (panel,) = sheet.figure.axes
+    assert panel.get_title() == "berkenkamp, seed 0"
+    rows = of(frame, "lb").query("t > 0 and seed == 0")
+    dots, crosses = named(panel)["chosen"], named(panel)["eliminated"]
+    assert dots.get_xdata().tolist() == rows["t"].tolist()
+    assert dots.get_ydata().tolist() == rows["lengthscale"].tolist()
+    dropped = [(t, theta) for t, gone in zip(rows["t"], rows["eliminated"], strict=True) for theta in gone]
+    assert list(zip(crosses.get_xdata(), crosses.get_ydata(), strict=True)) == dropped
+    expected: dict[float, list[int]] = {}
+    for t, alive in zip(rows["t"], rows["candidates"], strict=True):
+        for theta in alive:
+            expected.setdefault(theta, []).append(t)
+    segments = panel.collections[0].get_segments()
+    drawn = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in segments}
+    assert drawn == {theta: (min(steps), max(steps)) for theta, steps in expected.items()}
+
+
+def test_candidates_of_another_seed(out):
+    (sheet,) = candidates.draw(Collection.at(out, {"seeds": ["2"]}))
+    assert sheet.figure.axes[0].get_title() == "berkenkamp, seed 2"
+
+
+# Files
+
+
+def test_the_same_traces_give_the_same_bytes(collection, tmp_path):
+    names = ["2", "candidates"]
+    first = figures.draw(collection, names, tmp_path / "a")
+    again = figures.draw(collection, names, tmp_path / "b")
+    assert first.lacking == []
+    assert [file.name for file in first.files] == ["figure2.png", "figure2.pdf", "candidates.png", "candidates.pdf"]
+    for one, other in zip(first.files, again.files, strict=True):
+        content = one.read_bytes()
+        assert content == other.read_bytes()
+        if one.suffix == ".pdf":
+            assert b"/CIDFontType2" in content  # TrueType, type 42
+            assert b"/Type3" not in content
+
+
+def test_figures_without_traces_are_named(tmp_path):
+    drawing = figures.draw(Collection([], [], []), list(figures.SOURCES), tmp_path, ["png"], suffix="-x")
+    assert [file.name for file in drawing.files] == ["figure1.png"]
+    assert drawing.lacking == ["2", "3", "4", "time", "candidates"]
