@@ -1,0 +1,88 @@
+"""The report: one HTML file that holds all it needs, to be read offline.
+
+The page is laid out by the template in page/, and its charts are drawn in the browser from `interactive.charts`. Its
+content security policy names by their hashes the two scripts that may run, so no text of a trace can ever be one, and
+nothing can be loaded or sent.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from lbbench import __version__
+from lbbench.errors import UsageError
+from lbbench.report import interactive, sections, style, summaries, tables
+from lbbench.report.collection import Collection, Variant
+from lbbench.report.figures.canvas import shared_changes, short_label
+from lbbench.study.checks import printable
+
+PAGE = Path(__file__).with_name("page")
+
+
+def write(out: Path, collection: Collection, compared: Sequence[Variant], file: Path) -> None:
+    """Write the report on a collection of runs below `out`, at least one, to a file, with the failures noted there.
+
+    The `compared` variants of the collection are ranked and tested, and shown at first. Raises `UsageError` if the file
+    cannot be written.
+    """
+    page = render(collection, compared, [*collection.unreadable, *failures(out)])
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{printable(str(file))} cannot be written: {error.strerror}") from None
+
+
+def render(collection: Collection, compared: Sequence[Variant], failures: Sequence[str]) -> str:
+    """The report as the text of an HTML file."""
+    shared = shared_changes(collection.variants)
+    labels = {variant.run_id: short_label(variant, shared) for variant in collection.variants}
+    frame = collection.read(collection.variants, interactive.COLUMNS)
+    (summary,) = summaries.tables(collection, collection.variants, ("summary",))
+    ranks, tests, published = summaries.tables(collection, compared, ("ranks", "tests", "times"))
+    loader = FileSystemLoader(PAGE)
+    page = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    page.filters["text"] = tables.text
+    page.filters["hash"] = _hash
+    return page.get_template("report.html").render(
+        version=__version__,
+        sections=sections,
+        collection=collection,
+        methods=[style.label(method) for method in sorted({v.method for v in collection.variants}, key=style.order)],
+        shared=shared,
+        labels=labels,
+        frame=frame,
+        failures=failures,
+        charts=interactive.charts(collection, compared, frame, labels),
+        regrets=interactive.REGRETS,
+        summary=summary,
+        ranks=ranks,
+        tests=tests,
+        published=published,
+        stylesheet=Markup((PAGE / "report.css").read_text(encoding="utf-8")),
+        scripts=[Markup(get_plotlyjs()), Markup((PAGE / "report.js").read_text(encoding="utf-8"))],
+    )
+
+
+def failures(out: Path) -> Iterator[str]:
+    """What each file `<out>/failures/*.json` tells of a run that failed, after its path."""
+    for path in sorted((out / "failures").glob("*.json")):
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            yield f"{path} cannot be read ({error})"
+        else:
+            pairs = content.items() if isinstance(content, dict) else [("content", content)]
+            yield f"{path}: {'; '.join(f'{key}: {value}' for key, value in pairs if not isinstance(value, dict))}"
+
+
+def _hash(script: str) -> str:
+    """A script as a content security policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

@@ -1,0 +1,112 @@
+"""The tables that only the report has: times and memory, coverage, settings, provenance, and the commands to run."""
+
+import math
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from lbbench.report import style
+from lbbench.report.collection import Collection, Variant
+from lbbench.report.stats import final
+from lbbench.report.tables import Cell, Estimate, Table
+from lbbench.study.checks import seeds_text
+from lbbench.study.settings import Settings, defaults
+
+SIGNIFICANT = 0.05
+MACHINE = ("commit", "cpu", "platform", "threads")
+
+Labels = Mapping[str, str]  # of a variant, by its run_id
+Place = tuple[int, int]  # row and column of a cell
+
+
+def lowest(table: Table) -> set[Place]:
+    """Where the lowest means stand, of each column of estimates and each text in the first column."""
+    means: dict[tuple[Cell, int], list[tuple[float, Place]]] = defaultdict(list)
+    for i, row in enumerate(table.rows):
+        for j, cell in enumerate(row):
+            if isinstance(cell, Estimate):
+                means[row[0], j].append((cell.mean, (i, j)))
+    return {place for own in means.values() for mean, place in own if mean == min(own)[0]}
+
+
+def significant(table: Table) -> set[Place]:
+    """Where the last column has a p-value below `SIGNIFICANT`."""
+    column = len(table.header) - 1
+    return {(i, column) for i, row in enumerate(table.rows) if float(str(row[column])) < SIGNIFICANT}
+
+
+def times(collection: Collection, frame: pd.DataFrame, labels: Labels) -> Table:
+    """Seconds per run, milliseconds per suggestion, and the largest peak memory of a worker, for each variant."""
+    seconds = final(frame).groupby("run_id")["seconds"].mean()
+    steps = frame[frame["t"] > 0].groupby("run_id")["suggest_s"]
+    typical, slow = 1e3 * steps.median(), 1e3 * steps.quantile(0.95)
+    rows: list[tuple[Cell, ...]] = []
+    for variant in collection.variants:
+        times = [float(values[variant.run_id]) for values in (seconds, typical, slow)]
+        memory = max(float(trace.metadata.get("peak_memory_mb", math.nan)) for trace in collection.of([variant]))
+        rows.append((variant.problem, labels[variant.run_id], *times, memory))
+    header = ("problem", "method", "s/run", "ms/step, median", "ms/step, 95 %", "peak memory in MB")
+    note = "mean seconds per run; quantiles over all its steps; peak memory of the worker, which may play many runs"
+    return Table(header, rows, note=note)
+
+
+def coverage(variants: Sequence[Variant], labels: Labels) -> Table:
+    """How many seeds each label has on each problem, and which it lacks of those that the problem has in all."""
+    everything: dict[str, set[int]] = defaultdict(set)
+    found: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for variant in sorted(variants, key=lambda variant: style.order(variant.method)):
+        everything[variant.problem].update(variant.seeds)
+        found[labels[variant.run_id], variant.problem].update(variant.seeds)
+    names, problems = dict.fromkeys(label for label, _ in found), sorted(everything)
+    rows = [[name, *(_covered(found[name, problem], everything[problem]) for problem in problems)] for name in names]
+    return Table(("method", *problems), rows, note="seeds at hand, and those missing that others have on the problem")
+
+
+def _covered(seeds: set[int], everything: set[int]) -> Cell:
+    if not seeds or seeds == everything:
+        return len(seeds) or "–"
+    missing = sorted(everything - seeds)
+    return f"{len(seeds)} of {len(everything)}, without {seeds_text(missing) if len(missing) > 1 else missing[0]}"
+
+
+def settings(variant: Variant) -> Table:
+    """All settings of a variant, with the usual value of each that is another."""
+    usual = defaults(variant.method, variant.problem)
+    rows = [
+        (key, str(value), str(usual.get(key)) if key in variant.changed else "")
+        for key, value in Settings(variant.settings).flat.items()
+    ]
+    return Table(
+        ("setting", "value", "default, if another"),
+        rows,
+        note=f"the hash of these settings, run_id, is {variant.run_id}",
+    )
+
+
+def provenance(metadata: Sequence[Mapping[str, Any]]) -> Table:
+    """What the runs were made with and on: each that there was, and of how many runs."""
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for run in metadata:
+        for key in MACHINE:
+            counts[key, str(run.get(key, ""))] += 1
+        for package, version in run.get("versions", {}).items():
+            counts[package, str(version)] += 1
+    rows = sorted(((*what, n) for what, n in counts.items()), key=lambda row: (row[0] not in MACHINE, row))
+    return Table(("what", "which", "runs"), rows, note="what the runs were made with; + is a commit with changes")
+
+
+def commands(variants: Sequence[Variant]) -> Iterator[str]:
+    """The command lines that make the runs of the variants, and no others."""
+    methods: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for variant in variants:
+        line = (f"seeds={seeds_text(variant.seeds)}", *(f"{key}={value}" for key, value in variant.changed.items()))
+        methods.setdefault(line, {}).setdefault(variant.problem, []).append(variant.method)
+    for line, by_problem in methods.items():
+        problems: dict[tuple[str, ...], list[str]] = {}
+        for problem, names in by_problem.items():
+            problems.setdefault(tuple(names), []).append(problem)
+        for same, here in problems.items():
+            yield shlex.join(["lbbench", "run", f"method={','.join(same)}", f"problem={','.join(here)}", *line])
