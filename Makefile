@@ -35,9 +35,13 @@ lock:
 	echo '# Exact versions of all that the Makefile installs; made by `make lock`.' > requirements.lock
 	$(BIN)/pip freeze --exclude-editable | sed 's/^torch==.*/torch==2.13.0/' >> requirements.lock
 
+# The paper's figures and tables into results/paper, and its findings; takes up where it was stopped.
 paper: setup
 	$(BIN)/lbbench run +experiment=findings
 	$(BIN)/lbbench findings
+	$(BIN)/lbbench export +experiment=paper to=results/paper force=true
+	$(BIN)/lbbench plot out=results/paper
+	$(BIN)/lbbench table out=results/paper format=markdown > results/paper/tables.md
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

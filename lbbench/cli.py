@@ -1,11 +1,15 @@
 """The command line. Each command parses, calls one function, and prints."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lbbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from lbbench.report.collection import Collection
+    from lbbench.report.selection import Selection
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
 
@@ -23,6 +27,11 @@ Overrides = Annotated[
     typer.Argument(metavar="KEY=VALUE[,VALUE]", help="Settings; commas sweep. See `lbbench show`.", show_default=False),
 ]
 
+Filters = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="KEY=VALUE[,VALUE]", help="Own keys, and settings to keep runs by.", show_default=False),
+]
+
 
 @app.command()
 def run(overrides: Overrides = None) -> None:
@@ -36,6 +45,115 @@ def run(overrides: Overrides = None) -> None:
     from lbbench.report.terminal import Session
 
     raise typer.Exit(Session(planned).run())
+
+
+@app.command()
+def ablate(overrides: Overrides = None) -> None:
+    """Vary a setting or two: runs what is missing, prints the table, draws Figure 4 into <out>/figures.
+
+    lbbench ablate g=t^0.25,t^0.5,t^0.75
+    """
+    from lbbench.report.ablation import plan
+
+    planned = plan(overrides or [])
+    from lbbench.report.ablation import run
+
+    raise typer.Exit(run(planned))
+
+
+@app.command()
+def plot(arguments: Filters = None) -> None:
+    """Draw the figures that the traces at hand allow into <out>/figures: figure=1,2,3,4,time,candidates format=png,pdf.
+
+    lbbench plot figure=3 problem=agnp
+    """
+    from lbbench.report.plot import KEYS
+    from lbbench.report.selection import select
+
+    selection = select(arguments or [], KEYS)
+    from lbbench.report.collection import Collection
+    from lbbench.report.plot import plot as lines
+
+    collection = Collection.at(selection.out, selection.wanted)  # none will do for figure 1
+    _warn(collection)
+    for line in lines(collection, selection, arguments or []):
+        typer.echo(line)
+
+
+@app.command()
+def table(arguments: Filters = None) -> None:
+    """Tables of the traces at hand: final regrets, ranks, tests, Table 1's factors, run times.
+
+    lbbench table problem=agnp format=latex table=summary
+    """
+    from lbbench.report.selection import select
+    from lbbench.report.tables import KINDS, WRITERS
+    from lbbench.study.checks import choice
+
+    own = {"table": choice(*KINDS), "format": choice("text", *WRITERS), "variants": choice("usual", "all")}
+    selection = select(arguments or [], own)
+    form = selection.one("format", "text")
+    kinds = selection.many("table", ("summary",) if form in ("csv", "latex") else KINDS)
+    if form == "csv" and len(kinds) > 1:
+        raise UsageError(f"table takes one value with format=csv, not {len(kinds)}")
+    collection = _gather(selection)
+    from lbbench.report.summaries import choose, tables
+    from lbbench.report.terminal import show
+
+    variants = choose(collection, selection)
+    for i, found in enumerate(tables(collection, variants, kinds)):
+        if form == "text":
+            show(found)
+        else:
+            typer.echo("\n" * min(i, 1) + "\n".join(WRITERS[form](found)))
+    if others := len(collection.variants) - len(variants):
+        typer.echo(f"{others} more at hand, with other settings: variants=all shows them", err=True)
+
+
+@app.command()
+def export(arguments: Filters = None) -> None:
+    """Collect traces into a few compact files below to= (default: <out>/paper); +experiment= takes that preset's runs.
+
+    lbbench export +experiment=figure3 to=results/paper
+    """
+    from lbbench.report.selection import select
+    from lbbench.study.checks import CHECKS, choice
+    from lbbench.study.configs import options
+
+    own = {"to": CHECKS["out"], "force": CHECKS["force"], "+experiment": choice(*options("experiment"))}
+    selection = select(arguments or [], own)
+    collection = _gather(selection)
+    from pathlib import Path
+
+    from lbbench.report.export import export as write
+    from lbbench.report.export import runs_of_preset
+
+    if "+experiment" in selection.own:
+        collection = runs_of_preset(collection, selection.overrides)
+    to = Path(selection.one("to", selection.out / "paper")).expanduser()
+    for file in write(collection, to, force=selection.one("force", False)):
+        typer.echo(f"wrote {file} ({file.stat().st_size / 1e3:.0f} kB)")
+
+
+@app.command()
+def report(arguments: Filters = None) -> None:
+    """One HTML file, to be read offline: curves, tables, tests, settings, provenance: <out>/report.html, or to=.
+
+    lbbench report problem=agnp method=lb,mle
+    """
+    from pathlib import Path
+
+    from lbbench.report.selection import select
+    from lbbench.study.checks import CHECKS, choice
+
+    selection = select(arguments or [], {"to": CHECKS["out"], "variants": choice("usual", "all")})
+    file = Path(selection.one("to", selection.out / "report.html")).expanduser()
+    collection = _gather(selection)
+    from lbbench.report.html import write
+    from lbbench.report.summaries import choose
+
+    write(selection.out, collection, choose(collection, selection), file)
+    typer.echo(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB)")
 
 
 @app.command("list")
@@ -133,6 +251,20 @@ def main() -> None:
     if code == INTERRUPTED:
         print("lbbench: interrupted; finished runs are kept, the same command does the rest", file=sys.stderr)
     sys.exit(code)
+
+
+def _gather(selection: "Selection") -> "Collection":
+    """The traces that were asked for; what is none is named on stderr."""
+    from lbbench.report.collection import gather
+
+    collection = gather(selection)
+    _warn(collection)
+    return collection
+
+
+def _warn(collection: "Collection") -> None:
+    for message in collection.unreadable:
+        typer.echo(f"left out: {message}", err=True)
 
 
 def _complain(message: str) -> int:

@@ -42,6 +42,12 @@ WRONG = {
     "fly": ["fly"],
     "list colours": ["colours", "methods, problems"],
     "show problem=foo": ["problem=foo", "agnp"],
+    "ablate": ["several values", "g=t^0.25,t^0.5,t^0.75"],
+    "ablate g=t^0.25": ["several values"],
+    "table format=pdf": ["format=pdf", "text, markdown, csv, latex"],
+    "table format=csv table=ranks,tests": ["table", "one value"],
+    "table methd=lb": ["methd", "did you mean 'method'"],
+    "export +experiment=figure99": ["+experiment=figure99", "figure3"],
 }
 
 
