@@ -11,7 +11,9 @@ from scipy.spatial.distance import cdist
 from lbbench.domain import Array, Box, Domain, Points, Pool, sobol
 from lbbench.gp.posterior import BoxPosterior, Posterior
 
-ITERATIONS = 500  # a climb takes 7 as a rule; only along a curved ridge, one in a hundred, does it take more than 50
+ITERATIONS = 500  # a climb takes 10 as a rule
+PATIENCE = 30  # iterations after which only gains that matter are pursued: a curved ridge is long
+ROUNDING = 1e-13  # of values, relative to 1 plus their size: near a maximum gradients are more telling
 MERGED = 1e-3  # a climb that steps this close to the best one, in every coordinate, is on the same peak
 
 
@@ -38,9 +40,7 @@ class UCB:
 
     def expand(self, points: Points) -> tuple[Array, Array, Array]:
         assert isinstance(self.posterior, BoxPosterior)
-        of = self.posterior.expand(points)
-        mean, std = of[::2], of[1::2]
-        return mean[0] + self.beta * std[0], mean[1] + self.beta * std[1], mean[2] + self.beta * std[2]
+        return self.posterior.expand(points, self.beta)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Maximiser:
     def __call__(self, acquisition: Acquisition, domain: Domain, incumbents: Points, rng: Generator) -> Points:
         """The point, `(1,)` or `(1, d)`, at which the acquisition function is largest.
 
-        Exact in a pool. In a box: the best peaks among a scrambled Sobol set, the `incumbents` (points known to be
+        Exact in a pool. In a box: the best peaks among a shifted Sobol set, the `incumbents` (points known to be
         good, such as the best observed) and points around those, all climbed together.
         """
         if isinstance(domain, Pool):
@@ -105,15 +105,16 @@ def climb(acquisition: Acquisition, starts: Array) -> Array:
     All starts take their steps together, since one evaluation at k points costs little more than at one. Each has a
     trust radius of its own, and retires when it has converged, has come to the best one, or cannot catch up with it.
     """
-    top, top_value = starts[:1], -np.inf
+    top, top_value = starts[:1], -1e300
     trial, point, value = starts, starts, np.full(len(starts), -np.inf)
     gradient, hessian = np.zeros(starts.shape), np.zeros((*starts.shape, starts.shape[1]))
     radius = np.full(len(starts), 0.2)
-    for _ in range(ITERATIONS):
+    for iteration in range(ITERATIONS):
         new_value, new_gradient, new_hessian = acquisition.expand(trial)
         moved = trial - point
         length = np.sqrt((moved * moved).sum(1))
-        better = new_value >= value + 1e-4 * np.maximum((gradient * moved).sum(1), 0.0)
+        promised = 1e-4 * np.maximum((gradient * moved).sum(1), 0.0)
+        better = new_value >= value + promised - ROUNDING * (1.0 + np.abs(new_value))
         radius = np.where(better, np.maximum(radius, 2.0 * length), length / 4.0)
         point = np.where(better[:, None], trial, point)
         value = np.where(better, new_value, value)
@@ -121,7 +122,7 @@ def climb(acquisition: Acquisition, starts: Array) -> Array:
         hessian = np.where(better[:, None, None], new_hessian, hessian)
 
         best = int(np.argmax(value))
-        if value[best] > top_value:
+        if value[best] >= top_value - ROUNDING * (1.0 + abs(top_value)):  # the later, the smaller its gradient
             top, top_value = point[[best]], value[best]
         slack = np.abs(_into_cube(point + gradient) - point).max(1)  # 0 at a maximum, also at a bound
         trial, gain = newton_step(point, gradient, hessian, radius)
@@ -129,6 +130,8 @@ def climb(acquisition: Acquisition, starts: Array) -> Array:
         merged[best] = False
         # Far from a maximum the promised gain is a guess, hence the factor.
         live = (slack > 1e-8) & (radius > 1e-10) & (value + 10.0 * gain >= top_value) & ~merged
+        if iteration > PATIENCE:
+            live &= gain > 1e-10
         if not live.any():
             break
         if not live.all():

@@ -11,8 +11,6 @@ from lbbench.domain import Array, Domain, Points, Pool
 from lbbench.gp.data import Data
 from lbbench.methods.base import Method, Step
 
-INCUMBENTS = 5  # of the best points seen, how many the acquisition's maximiser gets to know
-
 
 def generator(seed: int, *purpose: int | str) -> Generator:
     """The random generator of a run's `seed` for one purpose, such as `("step", 12)`; purposes are independent."""
@@ -52,7 +50,7 @@ class Optimizer:
         rng = generator(self.seed, "step", self.t)
 
         def maximise(acquisition: Acquisition) -> Points:
-            return self.maximiser(acquisition, self.domain, self._incumbents(), rng)
+            return self.maximiser(acquisition, self.domain, self.data.best, rng)
 
         return self.method.suggest(self.data, self.t, maximise, rng)
 
@@ -60,10 +58,6 @@ class Optimizer:
         """Take in the value y, in raw units, at the step's point; returns the step with what followed from it."""
         self.data.append(step.point, np.array([y]))
         return self.method.observe(step, self.t, y) if self.t > 0 else step
-
-    def _incumbents(self) -> Points:
-        best = np.argsort(-self.data.y, kind="stable")[:INCUMBENTS]
-        return self.data.points[best]
 
     def user(self, step: Step) -> Array:
         """The step's point in user units, `(d,)`."""

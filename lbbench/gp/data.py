@@ -1,4 +1,9 @@
-"""The observations of one run, with what every posterior needs of them computed once."""
+"""The observations of one run, with what the models of every length scale need of them computed once."""
+
+import math
+from bisect import insort
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -6,12 +11,31 @@ from scipy.spatial.distance import cdist
 from lbbench.domain import Array, Domain, Points, Pool
 from lbbench.errors import NumericalError
 
+BEST = 5  # of the best observations, how many are kept sorted
+
+
+@dataclass
+class Total:
+    """Some values: how many, their mean, and the sum of their squared distances from it, one by one (Welford 1962)."""
+
+    n: int = 0
+    mean: float = 0.0
+    scatter: float = 0.0
+
+    def add(self, value: float) -> None:
+        """Take in one more."""
+        self.n += 1
+        before = value - self.mean
+        self.mean += before / self.n
+        self.scatter += before * (value - self.mean)
+
 
 class Data:
     """Observed points and values, in the order of observation.
 
     `points` and `y` hold the n observations, `x` their unit-cube coordinates `(n, d)`, and `sqdist` all squared
-    distances `(n, n)`, shared by the posteriors of every length scale.
+    distances `(n, n)`, shared by the posteriors of every length scale; those are computed when asked for. So to append
+    costs the same however many observations there are.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -19,7 +43,10 @@ class Data:
         self.n = 0
         self._points = np.empty((0,), dtype=np.int64) if isinstance(domain, Pool) else np.empty((0, domain.dim))
         self._y = np.empty(0)
-        self._sqdist = np.empty((0, 0))
+        self._distances = Distances(domain)
+        self._total = Total()
+        self._best: list[tuple[float, int]] = []
+        self._all_equal = True
         self.mean = 0.0
         self.std = 1.0
 
@@ -30,24 +57,20 @@ class Data:
         """
         old, self.n = self.n, self.n + len(y)
         if self.n > len(self._y):
-            self._grow(max(self.n, 2 * len(self._y)))
+            capacity = max(self.n, 2 * len(self._y))
+            self._points = np.resize(self._points, (capacity, *self._points.shape[1:]))
+            self._y = np.resize(self._y, capacity)
         self._points[old : self.n] = points
         self._y[old : self.n] = y
-        new = cdist(self.domain.unit(self._points[old : self.n]), self.x, "sqeuclidean")
-        self._sqdist[old : self.n, : self.n] = new
-        self._sqdist[:old, old : self.n] = new[:, :old].T
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.mean = float(self.y.mean())
-            self.std = float(self.y.std(ddof=1)) if self.n > 1 and np.ptp(self.y) > 0 else 1.0
-        if not (np.isfinite(self.mean) and np.isfinite(self.std)):
+        for i, value in enumerate(y.tolist(), start=old):
+            self._total.add(value)
+            insort(self._best, (-value, i))
+            del self._best[BEST:]
+            self._all_equal &= value == self._y[0]
+        self.mean = self._total.mean
+        self.std = 1.0 if self._all_equal else math.sqrt(self._total.scatter / (self.n - 1))
+        if not (math.isfinite(self.mean) and 0.0 < self.std < math.inf):
             raise NumericalError(f"the {self.n} values of y, the last {y[-1]:g}, have no finite mean and spread")
-
-    def _grow(self, capacity: int) -> None:
-        grown = np.zeros((capacity, capacity))
-        grown[: len(self._sqdist), : len(self._sqdist)] = self._sqdist
-        self._sqdist = grown
-        self._points = np.resize(self._points, (capacity, *self._points.shape[1:]))
-        self._y = np.resize(self._y, capacity)
 
     @property
     def points(self) -> Points:
@@ -68,5 +91,99 @@ class Data:
         return (self.y - self.mean) / self.std
 
     @property
+    def best(self) -> Points:
+        """The points of the `BEST` largest values, or fewer, the largest first and of two equals the earlier."""
+        return self._points[[i for _, i in self._best]]
+
+    @property
     def sqdist(self) -> Array:
-        return self._sqdist[: self.n, : self.n]
+        """The squared distances between all points, `(n, n)`, in unit-cube units."""
+        self._distances.extend(self._points[self._distances.n : self.n])
+        return self._distances.matrix
+
+
+class Distances:
+    """The squared distances between all of a growing number of points, in unit-cube units."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.n = 0
+        self._x = np.empty((0, domain.dim))
+        self._matrix = np.empty((0, 0))
+
+    @property
+    def matrix(self) -> Array:
+        """The distances, `(n, n)`."""
+        return self._matrix[: self.n, : self.n]
+
+    def extend(self, points: Points) -> None:
+        """Add k points, `(k,)` in a pool, `(k, d)` in a box."""
+        if len(points) == 0:
+            return
+        old, self.n = self.n, self.n + len(points)
+        if self.n > len(self._x):
+            capacity = max(self.n, 2 * old)
+            grown = np.zeros((capacity, capacity))
+            grown[:old, :old] = self._matrix[:old, :old]
+            self._x, self._matrix = np.resize(self._x, (capacity, self.domain.dim)), grown
+        self._x[old : self.n] = self.domain.unit(points)
+        new = cdist(self._x[old : self.n], self._x[: self.n], "sqeuclidean")
+        self._matrix[old : self.n, : self.n] = new
+        self._matrix[:old, old : self.n] = new[:, :old].T
+
+
+class Merged:
+    """A view of data in which values at the same point are merged, since c of them are worth one, their mean.
+
+    A row is a point and the mean of its `counts` values, which scatter about it by `scatter` in all, in raw units. A
+    point that is seen again has a further row until there are more than twice as many rows as points; then all is
+    merged anew, in the next `epoch`. So rows are at most in proportion to points, and most updates only add rows.
+    """
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self.n = 0  # observations taken in
+        self.epoch = 0
+        self.origin = 0.0  # of the means, so that no digits are lost where y is far from 0
+        self.means, self.counts, self.scatter = np.empty(0), np.empty(0), 0.0
+        self._totals: dict[bytes, tuple[Any, Total]] = {}
+        self.update()
+
+    def update(self) -> None:
+        """Take in everything observed since the last update."""
+        old, self.n = self.n, self.data.n
+        if old == 0 < self.n:
+            self.origin = float(self.data.y[0])
+        points, values = self.data.points[old : self.n], self.data.y[old : self.n] - self.origin
+        for point, value in zip(points, values.tolist(), strict=True):
+            self._totals.setdefault(point.tobytes(), (point, Total()))[1].add(value)
+        if old == 0 or len(self.means) + len(values) > 2 * len(self._totals) + 32:
+            self._merge()
+        else:
+            self._distances.extend(points)
+            self.means = np.append(self.means, values)
+            self.counts = np.append(self.counts, np.ones(len(values)))
+
+    def _merge(self) -> None:
+        totals = [total for _, total in self._totals.values()]
+        self.epoch += 1
+        self.means = np.array([total.mean for total in totals])
+        self.counts = np.array([float(total.n) for total in totals])
+        self.scatter = sum(total.scatter for total in totals)
+        self._distances = Distances(self.data.domain)
+        self._distances.extend(np.array([point for point, _ in self._totals.values()]))
+
+    @property
+    def sqdist(self) -> Array:
+        """The squared distances between the rows, `(m, m)`."""
+        return self._distances.matrix
+
+    @property
+    def mean(self) -> float:
+        """The mean of y, from the origin of the rows' means."""
+        return self.data.mean - self.origin
+
+    @property
+    def z(self) -> Array:
+        """The rows' means, standardised as all data are, `(m,)`."""
+        return (self.means - self.mean) / self.data.std

@@ -29,8 +29,23 @@ class Kernel:
 
 
 def _matern52(u: Array) -> Array:
-    a = np.sqrt(5.0 * u)
-    return (1.0 + a + a * a / 3.0) * np.exp(-a)
+    a = _root(5.0 * u)
+    value = a * a  # in place from here on: to allocate large arrays takes as long as to fill them
+    value /= 3.0
+    value += 1.0 + a
+    value *= _decay(a)
+    return value
+
+
+def _root(square: Array) -> Array:
+    """The square root, in place."""
+    return np.sqrt(square, out=square)
+
+
+def _decay(a: Array) -> Array:
+    """exp(−a), in place."""
+    np.negative(a, out=a)
+    return np.exp(a, out=a)
 
 
 def _matern52_derivative(u: Array) -> tuple[Array, Array]:
@@ -47,8 +62,10 @@ def _matern52_curvature(u: Array) -> tuple[Array, Array, Array]:
 
 
 def _matern32(u: Array) -> Array:
-    a = np.sqrt(3.0 * u)
-    return (1.0 + a) * np.exp(-a)
+    a = _root(3.0 * u)
+    value = 1.0 + a
+    value *= _decay(a)
+    return value
 
 
 def _matern32_derivative(u: Array) -> tuple[Array, Array]:

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import PPoly
 from scipy.linalg import eigh_tridiagonal
 
 from lbbench.domain import Array
 from lbbench.errors import NumericalError
+from lbbench.gp.interpolation import interpolate
 from lbbench.gp.kernels import Kernel
-from lbbench.gp.likelihood import Likelihood, interpolate
+from lbbench.gp.likelihood import Likelihood
 
 SHAPE, RATE = 3.0, 6.0  # of the prior
 RANGE = (math.log(1e-3), math.log(30.0))  # the prior leaves less than 1e-7 outside
@@ -187,7 +188,7 @@ def nuts(likelihood: Likelihood, rng: Generator, warmup: int = 100, samples: int
     return Chain(np.exp(drawn), divergences, float(diagnostics["s"]["r_hat"]), float(diagnostics["s"]["n_eff"]))
 
 
-def _spline(likelihood: Likelihood, slack: float, tolerance: float) -> CubicSpline:
+def _spline(likelihood: Likelihood, slack: float, tolerance: float) -> PPoly:
     """The log density as `interpolate` finds it, on a range that reaches further down if the likelihood insists."""
     density = cache(lambda s: log_density(likelihood, s))
     grid = np.linspace(*RANGE, 17)

@@ -1,17 +1,17 @@
 """The exact log marginal likelihood of the length scale, and where it is largest."""
 
 import math
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import PPoly
 from scipy.linalg import lapack
 from scipy.optimize import brentq
 
 from lbbench.domain import Array
 from lbbench.errors import NumericalError
-from lbbench.gp.data import Data
+from lbbench.gp.data import Data, Merged
+from lbbench.gp.interpolation import interpolate
 from lbbench.gp.kernels import Kernel
 from lbbench.gp.linalg import JITTERS
 
@@ -21,28 +21,36 @@ SHORTEST, LONGEST = 0.005, 10.0  # where length scales are looked for, in unit-c
 class Likelihood:
     """ln p(z | θ) for fixed data, as a function of ln θ, where peaks have about the same width everywhere.
 
-    Repeated points are merged, which changes nothing: c values at one point are worth one, their mean, with
-    regulariser λ/c, and a factor that θ does not enter. Matrices are one triangle of n(n + 1)/2 numbers, in LAPACK's
+    `sqdist` are the squared distances between m points, `(m, m)`, `z` their values, `(m,)`. Where a value is the mean
+    of c repeats, as `counts` says, it has regulariser λ/c, and `scatter` is Σ(zᵢ − mean)² over all repeats; that is
+    exact, since the scatter tells nothing of θ. Matrices are one triangle of m(m + 1)/2 numbers, in LAPACK's
     rectangular full packed format: half the work for the kernel, full speed for the Cholesky factor.
     """
 
-    def __init__(self, sqdist: Array, z: Array, kernel: Kernel, regulariser: float) -> None:
-        _, kept, group, counts = np.unique(
-            (sqdist == 0.0).argmax(1), return_index=True, return_inverse=True, return_counts=True
-        )
+    def __init__(
+        self,
+        sqdist: Array,
+        z: Array,
+        kernel: Kernel,
+        regulariser: float,
+        counts: Array | None = None,
+        scatter: float = 0.0,
+    ) -> None:
+        counts = np.ones(len(z)) if counts is None else counts
         self.kernel = kernel
-        self.z = np.bincount(group, weights=z) / counts
-        self._sqdist = _pack(sqdist if len(kept) == len(z) else sqdist[np.ix_(kept, kept)])
+        self.z = z
+        self._sqdist = _pack(sqdist)
         self._noise = _pack(np.diag(regulariser / counts))
         self._diagonal = np.flatnonzero(self._noise)
-        scatter = float(np.square(z - self.z[group]).sum()) / regulariser
-        repeats = (len(z) - len(kept)) * math.log(regulariser) + float(np.log(counts).sum())
-        self._constant = -0.5 * (len(z) * math.log(2.0 * math.pi) + scatter + repeats)
+        n = float(counts.sum())
+        repeats = (n - len(z)) * math.log(regulariser) + float(np.log(counts).sum())
+        self._constant = -0.5 * (n * math.log(2.0 * math.pi) + scatter / regulariser + repeats)
 
     @classmethod
     def of(cls, data: Data, kernel: Kernel, regulariser: float) -> "Likelihood":
         """The likelihood of all data so far, standardised."""
-        return cls(data.sqdist, data.z, kernel, regulariser)
+        rows = Merged(data)
+        return cls(rows.sqdist, rows.z, kernel, regulariser, rows.counts, rows.scatter / data.std**2)
 
     def __call__(self, log_lengthscale: float) -> float:
         """The log marginal likelihood, in nats. Raises `NumericalError` if it is not finite."""
@@ -78,7 +86,7 @@ class Likelihood:
             return longest
         return math.exp(brentq(lambda s: self(s) - threshold, known[last], known[last + 1], xtol=1e-9))
 
-    def _tops(self, spline: CubicSpline, tolerance: float = 0.0) -> list[float]:
+    def _tops(self, spline: PPoly, tolerance: float = 0.0) -> list[float]:
         """The ln θ of the peaks that may reach the maximum less the tolerance, each to 1e-7."""
         nodes = np.round(spline(spline.x), 9)  # so that a plateau has one peak, not one for each rounding error
         padded = np.concatenate([[-np.inf], nodes, [-np.inf]])
@@ -90,15 +98,17 @@ class Likelihood:
         near = tops >= tops.max() - tolerance - 0.05  # which is more than the spline's error
         return [self._top(spline, *peak) for peak in zip(starts[near], lows[near], highs[near], strict=True)]
 
-    def _top(self, spline: CubicSpline, start: float, low: float, high: float) -> float:
+    def _top(self, spline: PPoly, start: float, low: float, high: float) -> float:
         """The peak near `start` in [low, high], by the secant method on the derivative."""
         slope = cache(lambda s: self.with_slope(s)[1])
-        at, curvature = start, float(spline(start, 2))
+        curvature = float(spline(start, 2))
+        at, moved = min(max(start - float(spline(start, 1)) / curvature, low), high) if curvature else start, 0.1
         for _ in range(20):
             if not (curvature < 0.0 and low <= (to := at - slope(at) / curvature) <= high):
                 break
-            if abs(to - at) < 1e-7:
+            if abs(to - at) * moved < 1e-8:  # the error left is a product of the last two, times a few
                 return to
+            moved = abs(to - at)
             at, curvature = to, (slope(to) - slope(at)) / (to - at)
         if slope(low) > 0.0 > slope(high):
             return float(brentq(slope, low, high, xtol=1e-8))
@@ -109,10 +119,14 @@ class Likelihood:
         covariance = kernel_matrix + self._noise
         factor = self._cholesky(covariance)
         alpha, _ = lapack.dpftrs(len(self.z), factor, self.z, uplo="L")
-        value = self._constant - 0.5 * float(self.z @ alpha) - float(np.log(factor[self._diagonal]).sum())
+        return self._nats(float(self.z @ alpha), float(np.log(factor[self._diagonal]).sum())), factor, alpha
+
+    def _nats(self, square: float, half_log_determinant: float) -> float:
+        """The value, from zᵀK⁻¹z and ½ ln det K."""
+        value = self._constant - 0.5 * square - half_log_determinant
         if not math.isfinite(value):
             raise NumericalError("the likelihood of the length scale is not finite")
-        return value, factor, alpha
+        return value
 
     def _cholesky(self, covariance: Array) -> Array:
         for jitter in JITTERS:
@@ -121,37 +135,6 @@ class Likelihood:
             if not failed:
                 return np.asarray(factor)
         raise NumericalError(f"a covariance matrix of size {len(self.z)} needs more jitter than {JITTERS[-1]}")
-
-
-def interpolate(f: Callable[[float], float], grid: Array, slack: float, tolerance: float) -> CubicSpline:
-    """A cubic spline through f on the range of the grid that is good where f is within `slack` of its maximum.
-
-    Intervals where f may be that large, by the spline or if f is concave, are halved until the spline foretells the
-    value in the middle to `tolerance`, or to that share of its depth below the maximum.
-    """
-    values = np.array([f(s) for s in grid])
-    trusted = np.zeros(len(grid) - 1, dtype=bool)
-    while True:
-        spline, top = CubicSpline(grid, values), values.max()
-        doubted = np.flatnonzero(~trusted & (_ceilings(spline, values) >= top - slack))
-        if len(doubted) == 0:
-            return spline
-        middles = 0.5 * (grid[doubted] + grid[doubted + 1])
-        seen = np.array([f(s) for s in middles])
-        trusted[doubted] = np.abs(spline(middles) - seen) <= tolerance * (1.0 + np.maximum(top - seen, 0.0))
-        trusted = np.insert(trusted, doubted, trusted[doubted])
-        grid, values = np.insert(grid, doubted + 1, middles), np.insert(values, doubted + 1, seen)
-
-
-def _ceilings(spline: CubicSpline, values: Array) -> Array:
-    """What f may reach in each interval: the spline's maximum, or the height where its neighbours' secants meet."""
-    width = np.diff(spline.x)
-    secants = np.diff(values) / width
-    share = np.linspace(0.0, 1.0, 9)[1:-1, None]
-    rising = values[:-1] + np.append(np.inf, secants[:-1]) * share * width
-    falling = values[1:] - np.append(secants[1:], -np.inf) * (1.0 - share) * width
-    inside = np.maximum(np.minimum(rising, falling), spline(spline.x[:-1] + share * width)).max(0)
-    return np.asarray(np.maximum(inside, np.maximum(values[:-1], values[1:])))
 
 
 def _grid(shortest: float, longest: float) -> Array:

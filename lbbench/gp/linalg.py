@@ -1,7 +1,9 @@
 """Cholesky with a bounded jitter ladder, and products with triangular matrices."""
 
+import math
+
 import numpy as np
-from scipy.linalg import blas, cholesky, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from lbbench.domain import Array
 from lbbench.errors import NumericalError
@@ -14,16 +16,22 @@ def safe_cholesky(matrix: Array) -> tuple[Array, float]:
 
     Raises `NumericalError` when the largest jitter does not help or an entry is not finite.
     """
+    for jitter in JITTERS:
+        factor = np.array(matrix, order="F")
+        factor.flat[:: len(matrix) + 1] += jitter
+        factor, failed = lapack.dpotrf(factor, lower=1, clean=1, overwrite_a=1)
+        if not failed and math.isfinite(float(factor.sum())):
+            return factor, jitter
     if not np.isfinite(matrix).all():
         raise NumericalError("a covariance matrix has entries that are not finite")
-    for jitter in JITTERS:
-        try:
-            return cholesky(matrix + jitter * np.eye(len(matrix)), lower=True, check_finite=False), jitter
-        except np.linalg.LinAlgError:
-            continue
     raise NumericalError(
         f"a covariance matrix of size {len(matrix)} is not positive definite with jitter {JITTERS[-1]}"
     )
+
+
+def invert_lower(factor: Array) -> Array:
+    """factor⁻¹ for a lower triangular `(n, n)` factor."""
+    return np.asarray(lapack.dtrtri(factor, lower=1)[0])
 
 
 def solve_lower(factor: Array, right: Array) -> Array:

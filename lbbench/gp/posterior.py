@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from lbbench.domain import Array, Points, Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import Kernel
-from lbbench.gp.linalg import multiply_lower, safe_cholesky, solve_lower
+from lbbench.gp.linalg import invert_lower, multiply_lower, safe_cholesky, solve_lower
 
 BLOCK = 64  # points predicted at a time, few enough for the intermediate arrays to stay in the cache
 
@@ -49,6 +49,7 @@ class BoxPosterior:
         self.jitter = 0.0
         self.n = 0
         self.inverse = np.empty((0, 0))  # L⁻¹, (n, n)
+        self._scaled = np.empty((0, data.domain.dim))  # x/θ
         self._weights = np.empty(0)
 
     def update(self) -> None:
@@ -58,65 +59,58 @@ class BoxPosterior:
         k = self.kernel.value(self.data.sqdist[old:n] / self.lengthscale**2)
         cross = multiply_lower(self.inverse, k[:, :old])
         schur = k[:, old:] - cross @ cross.T
-        schur[np.diag_indices_from(schur)] += self.regulariser
+        schur.flat[:: n - old + 1] += self.regulariser
         factor, jitter = safe_cholesky(schur)
         grown = np.zeros((n, n), order="F")  # as BLAS wants it
         grown[:old, :old] = self.inverse
         grown[old:, :old] = -solve_lower(factor, cross @ self.inverse)
-        grown[old:, old:] = solve_lower(factor, np.eye(n - old))
+        grown[old:, old:] = invert_lower(factor)
         self.inverse = grown
         self.information_gain += float(np.log(np.diag(factor)).sum() - 0.5 * (n - old) * np.log(self.regulariser))
         self.jitter = max(self.jitter, jitter)
         self.n = n
+        self._scaled = self.data.x / self.lengthscale
         self._weights = self.inverse.T @ (self.inverse @ self.data.z)
 
     def predict(self, points: Points) -> tuple[Array, Array]:
         mean, variance = np.empty(len(points)), np.empty(len(points))
+        scaled = points / self.lengthscale
         for start in range(0, len(points), BLOCK):
             block = slice(start, start + BLOCK)
-            k = self.kernel.value(cdist(points[block], self.data.x, "sqeuclidean") / self.lengthscale**2)
+            k = self.kernel.value(cdist(scaled[block], self._scaled, "sqeuclidean"))
             whitened = multiply_lower(self.inverse, k)
             mean[block] = k @ self._weights
             variance[block] = 1.0 - np.einsum("kn,kn->k", whitened, whitened)
         return mean, _std(variance)
 
-    def expand(self, points: Points) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """Mean and standard deviation `(k,)`, their gradients `(k, d)`, and their Hessians `(k, d, d)`.
+    def expand(self, points: Points, beta: float = 1.0) -> tuple[Array, Array, Array]:
+        """μ + βσ with its gradient and its Hessian: `(k,)`, `(k, d)` and `(k, d, d)`.
 
         With α = (K + λI)⁻¹z and κ = (K + λI)⁻¹k: ∇μ = Σᵢ αᵢ∇kᵢ, σ∇σ = −Σᵢ κᵢ∇kᵢ, and
-        σ∇²σ = −∇σ∇σᵀ − Σᵢ κᵢ∇²kᵢ − (L⁻¹∇k)ᵀ(L⁻¹∇k).
+        σ∇²σ = −∇σ∇σᵀ − Σᵢ κᵢ∇²kᵢ − (L⁻¹∇k)ᵀ(L⁻¹∇k), so both are sums over i with weights α − βκ/σ.
         """
-        n, dim = self.data.x.shape
-        to_first, to_second = 1.0 / self.lengthscale, 1.0 / self.lengthscale**2
-        scaled = np.ascontiguousarray(self.data.x.T) * to_first
-        offset = points[:, :, None] * to_first - scaled  # (k, d, n); derivatives are by x/θ until the end
+        (count, dim), n = points.shape, self.n
+        offset = (
+            points[:, :, None] / self.lengthscale - self._scaled.T
+        )  # (k, d, n); derivatives are by x/θ until the end
         k, slope, curvature = self.kernel.curvature(np.einsum("kdn,kdn->kn", offset, offset))
-        whitened = multiply_lower(self.inverse, k)
-        std = _std(1.0 - np.einsum("kn,kn->k", whitened, whitened))
-        solved = multiply_lower(self.inverse, whitened, transposed=True)
-        jacobian = 2.0 * slope[:, None] * offset
-        white_jacobian = multiply_lower(self.inverse, jacobian.reshape(-1, n)).reshape(jacobian.shape)
-
-        def second(weights: Array) -> Array:
-            """Σᵢ weightsᵢ ∇²kᵢ for weights `(k, n)` or `(n,)`."""
-            bent = (4.0 * weights * curvature)[:, None] * offset
-            isotropic = np.eye(dim) * (2.0 * (weights * slope).sum(1))[:, None, None]
-            return np.asarray(bent @ offset.transpose(0, 2, 1) + isotropic)
-
+        jacobian = (2.0 * slope)[:, None] * offset
+        whitened = multiply_lower(self.inverse, np.concatenate([k, jacobian.reshape(-1, n)]))
+        white, white_jacobian = whitened[:count], whitened[count:].reshape(jacobian.shape)
+        std = _std(1.0 - np.einsum("kn,kn->k", white, white))
         scale = 1.0 / np.maximum(std, 1e-12)
-        std_gradient = -scale[:, None] * (jacobian @ solved[:, :, None])[:, :, 0]
-        std_hessian = -scale[:, None, None] * (
-            std_gradient[:, :, None] * std_gradient[:, None]
-            + second(solved)
-            + white_jacobian @ white_jacobian.transpose(0, 2, 1)
+        solved = scale[:, None] * multiply_lower(self.inverse, white, transposed=True)  # κ/σ
+        std_gradient = (jacobian @ solved[:, :, None])[:, :, 0]
+        weights = self._weights - beta * solved
+        hessian = (curvature * weights * 4.0)[:, None] * offset @ offset.transpose(0, 2, 1)
+        hessian += (2.0 * (slope * weights).sum(1))[:, None, None] * np.eye(dim)
+        hessian -= (beta * scale)[:, None, None] * (
+            std_gradient[:, :, None] * std_gradient[:, None] + white_jacobian @ white_jacobian.transpose(0, 2, 1)
         )
         return (
-            k @ self._weights,
-            std,
-            to_first * (jacobian @ self._weights),
-            to_first * std_gradient,
-            to_second * second(self._weights),
-            to_second * std_hessian,
+            k @ self._weights + beta * std,
+            (jacobian @ weights[:, :, None])[:, :, 0] / self.lengthscale,
+            hessian / self.lengthscale**2,
         )
 
 

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from lbbench.acquisition import UCB, Acquisition
 from lbbench.domain import Points
 from lbbench.gp.data import Data
+from lbbench.gp.growing import GrowingLikelihood
 from lbbench.gp.kernels import Kernel
 from lbbench.gp.posterior import Posterior, posterior
 from lbbench.theory import confidence_width, inflated_norm
@@ -70,6 +71,10 @@ class Surrogate:
     def fit(self, data: Data, lengthscale: float) -> Posterior:
         """The posterior of all data at one length scale."""
         return posterior(data, self.kernel, lengthscale, self.regulariser)
+
+    def likelihood(self, data: Data) -> GrowingLikelihood:
+        """The likelihood of the length scale, to be updated as the data grow."""
+        return GrowingLikelihood(data, self.kernel, self.regulariser)
 
     def believed_norm(self, norm: float, lengthscale: float, lengthscale0: float, dim: int) -> float:
         """The B of a candidate (θ, N): N itself with a fixed β, B(θ, N) = (θ₀/θ)^{d/2} N in theory."""

@@ -1,14 +1,14 @@
 """GP-UCB averaged over the posterior of the length scale."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.random import Generator
 
 from lbbench.acquisition import UCB, Average
 from lbbench.gp.data import Data
+from lbbench.gp.growing import GrowingLikelihood
 from lbbench.gp.lengthscale_posterior import Chain, Quadrature, nuts, quadrature
-from lbbench.gp.likelihood import Likelihood
 from lbbench.methods.base import Maximise, Step, Surrogate
 
 
@@ -25,14 +25,16 @@ class MCMC:
     nodes: int | str = "auto"
     warmup: int = 100
     samples: int = 100
+    _likelihood: GrowingLikelihood | None = field(default=None, init=False, repr=False)
 
     def start(self, data: Data) -> None:
-        """Nothing to set up."""
+        """Forget the likelihood of other data."""
+        self._likelihood = None
 
     def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
         """One step with this step's posterior of the length scale."""
         surrogate = self.surrogate
-        belief = self._belief(Likelihood.of(data, surrogate.kernel, surrogate.regulariser), rng)
+        belief = self._belief(data, rng)
         lengthscales, index = np.unique(belief.lengthscales, return_inverse=True)  # a chain may stay where it is
         weights = np.asarray(np.bincount(index, weights=belief.weights), dtype=float)
         models = [surrogate.fit(data, float(lengthscale)) for lengthscale in lengthscales]
@@ -57,7 +59,9 @@ class MCMC:
         """Nothing to learn beyond the data."""
         return step
 
-    def _belief(self, likelihood: Likelihood, rng: Generator) -> Quadrature | Chain:
+    def _belief(self, data: Data, rng: Generator) -> Quadrature | Chain:
+        likelihood = self._likelihood = self._likelihood or self.surrogate.likelihood(data)
+        likelihood.update()
         if self.sampler == "quadrature":
             return quadrature(likelihood, self.nodes)
         return nuts(likelihood, rng, self.warmup, self.samples)

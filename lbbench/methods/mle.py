@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from lbbench.gp.data import Data
-from lbbench.gp.likelihood import Likelihood
 from lbbench.methods.base import Maximise, Step, Surrogate
 
 
@@ -16,12 +15,14 @@ class MLE:
     surrogate: Surrogate
 
     def start(self, data: Data) -> None:
-        """Nothing to set up."""
+        """Set up the likelihood."""
+        self._likelihood = self.surrogate.likelihood(data)
 
     def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
         """One step of GP-UCB with the fitted length scale."""
-        lengthscale = Likelihood.of(data, self.surrogate.kernel, self.surrogate.regulariser).maximum()
-        return self.surrogate.step(data, self.surrogate.fit(data, lengthscale), self.surrogate.norm, maximise)
+        self._likelihood.update()
+        fitted = self.surrogate.fit(data, self._likelihood.maximum())
+        return self.surrogate.step(data, fitted, self.surrogate.norm, maximise)
 
     def observe(self, step: Step, t: int, y: float) -> Step:
         """Nothing to learn beyond the data."""
