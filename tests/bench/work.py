@@ -1,0 +1,24 @@
+"""What is timed: the runs of lbbench command lines."""
+
+from lbbench.optimizer import Optimizer
+from lbbench.problems.base import Problem
+from lbbench.study import build
+from lbbench.study.overrides import plan
+from lbbench.study.settings import Settings, compose
+
+
+def settings(*line: str) -> Settings:
+    """The settings of a command line."""
+    return compose(plan(line).combinations[0])
+
+
+def problem(name: str) -> Problem:
+    """The problem of that name."""
+    return build.problem(settings(f"problem={name}"))
+
+
+def optimizer(*line: str, seed: int = 0) -> tuple[Problem, Optimizer]:
+    """The problem of a command line, and the optimizer of its run."""
+    chosen = settings(*line)
+    objective = build.problem(chosen)
+    return objective, build.optimizer(chosen, objective, seed)
