@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, lapack
 
 from lbbench.domain import Array
 from lbbench.errors import NumericalError
@@ -35,8 +35,8 @@ def invert_lower(factor: Array) -> Array:
 
 
 def solve_lower(factor: Array, right: Array) -> Array:
-    """factor⁻¹ right for a lower triangular `(n, n)` factor."""
-    return np.asarray(solve_triangular(factor, right, lower=True, check_finite=False))
+    """factor⁻¹ right for a lower triangular `(n, n)` factor and `(n,)` or `(n, k)` numbers."""
+    return np.reshape(lapack.dtrtrs(factor, right, lower=1)[0], right.shape)
 
 
 def multiply_lower(factor: Array, rows: Array, transposed: bool = False) -> Array:

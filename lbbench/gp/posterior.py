@@ -5,6 +5,7 @@ call, so a length scale that is not in use costs nothing. Means and standard dev
 of the latent function; K + λI is the regularised kernel matrix.
 """
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -135,27 +136,53 @@ class PoolPosterior:
         self._used = 0
         self._variance = np.ones(self.pool.size)
         self._response = np.zeros((2, self.pool.size))  # to y, and to the constant 1
+        self._predicted = np.zeros(self.pool.size), np.ones(self.pool.size)
 
     def update(self) -> None:
         if self.n == self.data.n:
             return
-        points = np.asarray(self.data.points[self.n :], dtype=np.int64)
-        at, inverse, counts = np.unique(points, return_inverse=True, return_counts=True)
-        totals = np.bincount(inverse, weights=self.data.y[self.n :])
-        observed = np.stack([totals / counts, np.ones(len(at))])
+        points, y = self.data.points[self.n :], self.data.y[self.n :]
+        if len(points) > 1 or not self._observe(int(points[0]), float(y[0])):
+            self._observe_all(points, y)
+        self.n = self.data.n
+        to_y, to_one = self._response
+        self._predicted = (to_y - self.data.mean * to_one) / self.data.std, _std(self._variance)
+
+    def _observe(self, at: int, y: float) -> bool:
+        """Take in one observation. Returns False, and has done nothing, if that needs jitter."""
+        v = self._rows[: self._used]
+        row = self._prior_rows(at) - v[:, at] @ v
+        square = float(row[at]) + self.regulariser
+        if not square > 0.0:
+            return False
+        pivot = math.sqrt(square)
+        row /= pivot
+        to_y, to_one = self._response
+        to_y += ((y - float(to_y[at])) / pivot) * row
+        to_one += ((1.0 - float(to_one[at])) / pivot) * row
+        self._variance -= row * row
+        self.information_gain += 0.5 * math.log(square / self.regulariser)
+        self._append(row[None])
+        return True
+
+    def _observe_all(self, points: Points, y: Array) -> None:
+        """Take in many observations as one block."""
+        at = np.flatnonzero(np.bincount(points))
+        counts = np.bincount(points)[at]
+        observed = np.array([np.bincount(points, weights=y)[at] / counts, np.ones(len(at))])
         v = self._rows[: self._used]
         rows = self._prior_rows(at) - v[:, at].T @ v
-        schur = rows[:, at] + np.diag(self.regulariser / counts)
+        schur = rows[:, at]
+        schur.flat[:: len(at) + 1] += self.regulariser / counts
         factor, jitter = safe_cholesky(schur)
         rows = solve_lower(factor, rows)
         self._response += solve_lower(factor, (observed - self._response[:, at]).T).T @ rows
         self._variance -= np.einsum("ij,ij->j", rows, rows)
         self.information_gain += float(np.log(np.diag(factor)).sum() + 0.5 * np.log(counts / self.regulariser).sum())
         self.jitter = max(self.jitter, jitter)
-        self.n = self.data.n
         self._append(rows)
 
-    def _prior_rows(self, at: Points) -> Array:
+    def _prior_rows(self, at: Points | int) -> Array:
         if self._base is not None:
             return self._base[at]
         return self.kernel.value(self.pool.sqdist[at] / self.lengthscale**2)
@@ -175,8 +202,8 @@ class PoolPosterior:
         self._used = used
 
     def predict(self, points: Points) -> tuple[Array, Array]:
-        to_y, to_one = self._response[:, points]
-        return (to_y - self.data.mean * to_one) / self.data.std, _std(self._variance[points])
+        mean, std = self._predicted
+        return mean[points], std[points]
 
 
 def _std(variance: Array) -> Array:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from numpy.random import Generator
 
@@ -18,8 +19,7 @@ from lbbench.methods.lengthscales import Schedule, Shrinking
 from lbbench.theory import RegretBound, noise_width
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A hyperparameter u: a length scale θ, and the norm N that goes with it."""
 
     lengthscale: float
@@ -28,8 +28,12 @@ class Candidate:
 
 @dataclass
 class Record:
-    """How a candidate has done at the n steps that chose it: the sums of y and of the widths βσ̂, in raw units."""
+    """How a candidate has done at the n steps that chose it: the sums of y and of the widths βσ̂, in raw units.
 
+    `suspected` is R(n + 1), the regret that it is suspected of once chosen again.
+    """
+
+    suspected: float
     n: int = 0
     y: float = 0.0
     width: float = 0.0
@@ -60,7 +64,7 @@ class Balancer:
 
     def choose(self) -> Candidate:
         """Line 3: u_t = argmin R^u(|S_u| + 1)."""
-        return min(self.candidates, key=lambda u: self.regret(self.records[u].n + 1, u))
+        return min(self.candidates, key=lambda u: self.records[u].suspected)
 
     def observe(self, chosen: Candidate, t: int, y: float, width: float) -> list[Candidate]:
         """Lines 7 to 13, for the step t that chose `chosen` and saw y; `width` is its βσ̂. Returns the eliminated."""
@@ -68,6 +72,7 @@ class Balancer:
         record.n += 1
         record.y += y
         record.width += width
+        record.suspected = self.regret(record.n + 1, chosen)
         eliminated = self._eliminate(t)
         self._introduce(t)
         return eliminated
@@ -91,7 +96,7 @@ class Balancer:
         for u in self.schedule(t):
             if u not in self.introduced:
                 self.introduced.add(u)
-                self.records[u] = Record()
+                self.records[u] = Record(self.regret(1, u))
 
 
 SIGMA_FACTOR = {"posterior": 1.0, "posterior2": 2.0}

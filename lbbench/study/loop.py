@@ -6,6 +6,7 @@ from typing import Any
 
 from lbbench.methods.base import Step
 from lbbench.optimizer import generator
+from lbbench.problems.base import Problem
 from lbbench.study import build
 from lbbench.study.settings import Settings
 
@@ -36,8 +37,7 @@ def run(settings: Settings, seed: int) -> list[dict[str, Any]]:
         f = float(problem.evaluate(x[None])[0])
         evaluated = time.perf_counter()
         t = optimizer.t
-        noise = problem.noise_std * generator(seed, "noise", problem.name, t + optimizer.initial).standard_normal()
-        y = f + float(noise)
+        y = f + _noise(problem, seed, t + optimizer.initial)
         step = optimizer.tell(step, y)
         best = max(best, f)
         regret = problem.optimum - f
@@ -60,3 +60,9 @@ def run(settings: Settings, seed: int) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _noise(problem: Problem, seed: int, evaluation: int) -> float:
+    if problem.noise_std == 0.0:
+        return 0.0
+    return problem.noise_std * float(generator(seed, "noise", problem.name, evaluation).standard_normal())
