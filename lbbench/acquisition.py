@@ -116,22 +116,23 @@ def climb(acquisition: Acquisition, starts: Array) -> Array:
         promised = 1e-4 * np.maximum((gradient * moved).sum(1), 0.0)
         better = new_value >= value + promised - ROUNDING * (1.0 + np.abs(new_value))
         radius = np.where(better, np.maximum(radius, 2.0 * length), length / 4.0)
-        point = np.where(better[:, None], trial, point)
-        value = np.where(better, new_value, value)
-        gradient = np.where(better[:, None], new_gradient, gradient)
-        hessian = np.where(better[:, None, None], new_hessian, hessian)
+        if not better.all():  # they stay where they were
+            stay = ~better
+            trial[stay], new_value[stay] = point[stay], value[stay]
+            new_gradient[stay], new_hessian[stay] = gradient[stay], hessian[stay]
+        point, value, gradient, hessian = trial, new_value, new_gradient, new_hessian
 
-        best = int(np.argmax(value))
-        if value[best] >= top_value - ROUNDING * (1.0 + abs(top_value)):  # the later, the smaller its gradient
-            top, top_value = point[[best]], value[best]
         slack = np.abs(_into_cube(point + gradient) - point).max(1)  # 0 at a maximum, also at a bound
         trial, gain = newton_step(point, gradient, hessian, radius)
+        best = int(np.argmax(value))
+        if value[best] >= top_value - ROUNDING * (1.0 + abs(top_value)):  # the later, the smaller its gradient
+            top_value = value[best]
+            top = (trial if gain[best] <= ROUNDING else point)[[best]]  # with no gain to see, it is the last step
         merged = np.abs(trial - point[best]).max(1) < MERGED
         merged[best] = False
+        least = ROUNDING if iteration < PATIENCE else 1e-10
         # Far from a maximum the promised gain is a guess, hence the factor.
-        live = (slack > 1e-8) & (radius > 1e-10) & (value + 10.0 * gain >= top_value) & ~merged
-        if iteration > PATIENCE:
-            live &= gain > 1e-10
+        live = (slack > 1e-8) & (gain > least) & (radius > 1e-10) & (value + 10.0 * gain >= top_value) & ~merged
         if not live.any():
             break
         if not live.all():

@@ -91,9 +91,7 @@ class BoxPosterior:
         σ∇²σ = −∇σ∇σᵀ − Σᵢ κᵢ∇²kᵢ − (L⁻¹∇k)ᵀ(L⁻¹∇k), so both are sums over i with weights α − βκ/σ.
         """
         (count, dim), n = points.shape, self.n
-        offset = (
-            points[:, :, None] / self.lengthscale - self._scaled.T
-        )  # (k, d, n); derivatives are by x/θ until the end
+        offset = points[:, :, None] / self.lengthscale - self._scaled.T  # (k, d, n); derivatives are by x/θ at first
         k, slope, curvature = self.kernel.curvature(np.einsum("kdn,kdn->kn", offset, offset))
         jacobian = (2.0 * slope)[:, None] * offset
         whitened = multiply_lower(self.inverse, np.concatenate([k, jacobian.reshape(-1, n)]))
