@@ -24,7 +24,7 @@ lint: setup
 	$(BIN)/mypy
 
 bench: setup
-	$(BIN)/pytest tests/bench --results results/bench.json
+	$(BIN)/pytest tests/bench --results=results/bench.json
 
 # Exact versions from a fresh environment, to be committed after a change of dependencies.
 lock:
