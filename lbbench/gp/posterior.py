@@ -16,7 +16,7 @@ from lbbench.gp.data import Data
 from lbbench.gp.kernels import Kernel
 from lbbench.gp.linalg import invert_lower, multiply_lower, safe_cholesky, solve_lower
 
-BLOCK = 64  # points predicted at a time, few enough for the intermediate arrays to stay in the cache
+CACHED = 16_384  # numbers in an array of which several stay in the cache
 
 
 class Posterior(Protocol):
@@ -76,8 +76,9 @@ class BoxPosterior:
     def predict(self, points: Points) -> tuple[Array, Array]:
         mean, variance = np.empty(len(points)), np.empty(len(points))
         scaled = points / self.lengthscale
-        for start in range(0, len(points), BLOCK):
-            block = slice(start, start + BLOCK)
+        size = max(64, CACHED // max(self.n, 1))
+        for start in range(0, len(points), size):
+            block = slice(start, start + size)
             k = self.kernel.value(cdist(scaled[block], self._scaled, "sqeuclidean"))
             whitened = multiply_lower(self.inverse, k)
             mean[block] = k @ self._weights
@@ -99,8 +100,8 @@ class BoxPosterior:
         std = _std(1.0 - np.einsum("kn,kn->k", white, white))
         scale = 1.0 / np.maximum(std, 1e-12)
         solved = scale[:, None] * multiply_lower(self.inverse, white, transposed=True)  # κ/σ
-        std_gradient = (jacobian @ solved[:, :, None])[:, :, 0]
         weights = self._weights - beta * solved
+        std_gradient = (jacobian @ solved[:, :, None])[:, :, 0]
         hessian = (curvature * weights * 4.0)[:, None] * offset @ offset.transpose(0, 2, 1)
         hessian += (2.0 * (slope * weights).sum(1))[:, None, None] * np.eye(dim)
         hessian -= (beta * scale)[:, None, None] * (
