@@ -14,9 +14,11 @@ from lbbench.problems.synthetic import berkenkamp
 from lbbench.report import figures, style
 from lbbench.report.collection import Collection
 from lbbench.report.figures import ablation, candidates, lengthscales, regrets, times, toy
+from lbbench.report.lengthscales import BINS
 from lbbench.report.stats import curves
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
+from lbbench.study.settings import Settings
 
 QUICK = "problem=berkenkamp iterations=20 raw_samples=32 jobs=1"
 STUDIES = (
@@ -134,7 +136,7 @@ def test_figure2_has_the_proportions_of_each_method(collection, frame):
         chosen = of(frame, method).query("t > 0")["lengthscale"].dropna()
         (polygon,) = panel.patches
         corners = polygon.get_xy()
-        bottom_to_top = corners[: 2 * lengthscales.BINS + 1]
+        bottom_to_top = corners[: 2 * BINS + 1]
         edges, tops = bottom_to_top[::2, 0], bottom_to_top[1::2, 1]
         expected, _ = np.histogram(chosen, edges)
         assert tops == pytest.approx(expected / len(chosen))
@@ -249,8 +251,8 @@ def test_an_ablation_differs_in_one_setting_only(collection):
     lb = next(variant for variant in collection.usual() if variant.method == "lb")
 
     def other(run_id, **changed):
-        method = {**lb.settings["method"], **changed}
-        return replace(lb, run_id=run_id, settings={**lb.settings, "method": method}, changed=lb.changed | changed)
+        settings = Settings({**lb.settings.tree, "method": {**lb.settings["method"], **changed}})
+        return replace(lb, run_id=run_id, settings=settings, changed=lb.changed | changed)
 
     both = other("a", theta0=0.2, g="t^0.75")
     assert ablation.varying([lb, both]) == []

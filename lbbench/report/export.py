@@ -8,12 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from lbbench.errors import UsageError
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
 from lbbench.report.tables import Table, comma_separated
+from lbbench.report.variants import Variant
 from lbbench.study import traces
 from lbbench.study.checks import printable, seeds_text
 from lbbench.study.overrides import plan
-from lbbench.study.settings import Settings, compose
+from lbbench.study.settings import compose
 
 # Few values of a trace come twice, so that dictionaries only get in the way of the compression.
 COMPACT = {"compression": "zstd", "compression_level": 19, "use_dictionary": False}
@@ -80,7 +81,7 @@ def _is_export(path: Path) -> bool:
 
 def _settings(variants: Sequence[Variant]) -> Table:
     """A row per variant and a column per setting, empty where the variant has no such setting."""
-    flat = [Settings(variant.settings).flat for variant in variants]
+    flat = [variant.settings.flat for variant in variants]
     names = list(dict.fromkeys(name for settings in flat for name in settings))
     rows = [
         (v.problem, v.method, v.run_id, seeds_text(v.seeds), *(str(settings.get(name, "")) for name in names))

@@ -18,8 +18,8 @@ from plotly.offline import get_plotlyjs
 from lbbench import __version__
 from lbbench.errors import UsageError
 from lbbench.report import interactive, sections, style, summaries, tables
-from lbbench.report.collection import Collection, Variant
-from lbbench.report.figures.canvas import shared_changes, short_label
+from lbbench.report.collection import Collection
+from lbbench.report.variants import Variant, shared_changes
 from lbbench.study.checks import printable
 
 PAGE = Path(__file__).with_name("page")
@@ -42,7 +42,7 @@ def write(out: Path, collection: Collection, compared: Sequence[Variant], file: 
 def render(collection: Collection, compared: Sequence[Variant], failures: Sequence[str]) -> str:
     """The report as the text of an HTML file."""
     shared = shared_changes(collection.variants)
-    labels = {variant.run_id: short_label(variant, shared) for variant in collection.variants}
+    labels = {variant.run_id: variant.label(shared) for variant in collection.variants}
     frame = collection.read(collection.variants, interactive.COLUMNS)
     (summary,) = summaries.tables(collection, collection.variants, ("summary",))
     ranks, tests, published = summaries.tables(collection, compared, ("ranks", "tests", "times"))

@@ -52,7 +52,7 @@ def _undrawn(collection: "Collection", drawing: Drawing, arguments: Sequence[str
         if (variant.problem, variant.method) in pairs and (variant.problem, variant.method, variant.run_id) not in drawn
     ]
     if others:
-        labels = list(dict.fromkeys(variant.label for variant in others))
+        labels = list(dict.fromkeys(variant.label() for variant in others))
         more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
         changes = {key: f"{key}={value}" for key, value in others[0].changed.items()}
         words = [*(argument for argument in arguments if last(_key(argument)) not in changes), *changes.values()]

@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 
 from lbbench.report import style
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
 from lbbench.report.stats import final
 from lbbench.report.tables import Cell, Estimate, Table
+from lbbench.report.variants import Variant
 from lbbench.study.checks import seeds_text
-from lbbench.study.settings import Settings, defaults
+from lbbench.study.settings import defaults
 
 SIGNIFICANT = 0.05
 MACHINE = ("commit", "cpu", "platform", "threads")
@@ -77,7 +78,7 @@ def settings(variant: Variant) -> Table:
     usual = defaults(variant.method, variant.problem)
     rows = [
         (key, str(value), str(usual.get(key)) if key in variant.changed else "")
-        for key, value in Settings(variant.settings).flat.items()
+        for key, value in variant.settings.flat.items()
     ]
     return Table(
         ("setting", "value", "default, if another"),

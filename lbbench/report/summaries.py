@@ -8,11 +8,12 @@ from lbbench import growth, theory
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.report import stats
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
 from lbbench.report.selection import Selection
 from lbbench.report.style import label
 from lbbench.report.tables import KINDS, Cell, Estimate, Table
-from lbbench.study.settings import Settings, defaults
+from lbbench.report.variants import Variant
+from lbbench.study.settings import defaults
 
 COLUMNS = ["problem", "method", "growth", "run_id", "seed", "t", *stats.REGRETS, "suggest_s", "evaluate_s"]
 
@@ -44,7 +45,7 @@ def tables(collection: Collection, variants: Sequence[Variant], kinds: Sequence[
 def varied(variants: Sequence[Variant]) -> Varied:
     """The settings that any of the variants has changed, each with its value in all that have it, by run_id."""
     changed = dict.fromkeys(key for variant in variants for key in variant.changed)
-    flat = {variant.run_id: Settings(variant.settings).flat for variant in variants}
+    flat = {variant.run_id: variant.settings.flat for variant in variants}
     return {key: {run_id: settings.get(key) for run_id, settings in flat.items()} for key in changed}
 
 
@@ -99,7 +100,7 @@ def _competitors(variants: Sequence[Variant], frame: pd.DataFrame) -> tuple[pd.D
     It is the method, or the variant's label where a method has several variants on a problem.
     """
     several = len({(variant.problem, variant.method) for variant in variants}) < len(variants)
-    names = {variant.run_id: variant.label if several else label(variant.method) for variant in variants}
+    names = {variant.run_id: variant.label() if several else label(variant.method) for variant in variants}
     ours = [names[variant.run_id] for variant in variants if variant.method == "lb"]
     return frame.assign(competitor=frame["run_id"].map(names)), min(ours, key=len, default=None)
 
@@ -172,7 +173,7 @@ def _times(collection: Collection, variants: Sequence[Variant], frame: pd.DataFr
         here, steps = float(seconds[variant.run_id]), variant.settings["iterations"]
         if published := PUBLISHED_SECONDS.get(variant.problem, {}).get(variant.method):
             ratio = published / here if steps == PUBLISHED_ITERATIONS else ""
-            rows.append((variant.problem, variant.label, steps, published, here, ratio))
+            rows.append((variant.problem, variant.label(), steps, published, here, ratio))
     runs = [trace.metadata for trace in collection.of(variants)]
     machines = sorted({f"{run.get('threads')} × {run.get('cpu')}" for run in runs})
     note = (

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from lbbench.report.collection import Collection, Variant
+    from lbbench.report.collection import Collection
     from lbbench.report.figures.canvas import Sheet
+    from lbbench.report.variants import Variant
 
 # Each figure, and the command that makes the traces that it needs (none for figure 1).
 SOURCES = {

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from lbbench.report import style
-from lbbench.report.collection import Variant
+from lbbench.report.variants import Variant
 
 STYLE: dict[str, Any] = {
     "font.size": 8,
@@ -86,18 +86,6 @@ def look(method: str, length: int) -> dict[str, Any]:
     return {"color": colour, "linestyle": line, "marker": marker, "markevery": every, "zorder": 3 - 0.1 * place}
 
 
-def shared_changes(variants: Sequence[Variant]) -> dict[str, Any]:
-    """The changes from the defaults that all variants have in common."""
-    common = set.intersection(*(set(variant.changed.items()) for variant in variants)) if variants else set()
-    return {key: value for key, value in variants[0].changed.items() if (key, value) in common} if common else {}
-
-
-def short_label(variant: Variant, shared: Mapping[str, Any]) -> str:
-    """The label of a variant without the changes that all in the figure share."""
-    changes = [f"{key}={value}" for key, value in variant.changed.items() if key not in shared]
-    return style.label(variant.method) + (f" ({', '.join(changes)})" if changes else "")
-
-
 def seed_count(variants: Sequence[Variant]) -> str:
     """How many seeds the variants have: `n = 10`, or `n = 3–10`."""
     counts = sorted({len(variant.seeds) for variant in variants})
@@ -128,14 +116,6 @@ def only(frame: pd.DataFrame, variant: Variant) -> pd.DataFrame:
     """The rows of one variant."""
     own = (frame[["problem", "method", "run_id"]] == [variant.problem, variant.method, variant.run_id]).all(axis=1)
     return frame[own]
-
-
-def by_problem(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
-    """The variants of each problem."""
-    problems: dict[str, list[Variant]] = {}
-    for variant in variants:
-        problems.setdefault(variant.problem, []).append(variant)
-    return problems
 
 
 def label_iterations(axes: Axes) -> None:

@@ -8,21 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lbbench.domain import Array
-from lbbench.errors import UsageError
-from lbbench.gp.kernels import KERNELS
-from lbbench.methods.oracle import estimate_lengthscale
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas
+from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
 from lbbench.report.style import colour
-from lbbench.study import build
-from lbbench.study.settings import Settings
+from lbbench.report.variants import Variant, by_problem, shared_changes
 
 USUAL = "michalewicz"  # the paper's problem
-BINS = 40
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # text
 HEIGHT = 0.95  # inches of a panel
 OPTIMUM = r"$\hat{\theta}^*$"
-COLUMNS = ["problem", "method", "run_id", "seed", "t", "lengthscale"]
 
 
 def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
@@ -35,14 +30,14 @@ def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
     variants = [variant for variant in variants if len(canvas.only(frame, variant))]
     if not variants:
         return []
-    shared = canvas.shared_changes(variants)
-    columns = canvas.by_problem(variants)
-    labels = list(dict.fromkeys(canvas.short_label(variant, shared) for variant in variants))
+    shared = shared_changes(variants)
+    columns = by_problem(variants)
+    labels = list(dict.fromkeys(variant.label(shared) for variant in variants))
     size = (len(labels), len(columns))
     figure, axes = canvas.grid(*size, max(4.5, canvas.panels_width(size[1])), HEIGHT, sharex="col", sharey=True)
     for column, (problem, own) in enumerate(columns.items()):
         edges = bins(frame[frame["problem"] == problem]["lengthscale"])
-        rows = [labels.index(canvas.short_label(variant, shared)) for variant in own]
+        rows = [labels.index(variant.label(shared)) for variant in own]
         for row in set(range(len(labels))).difference(rows):
             axes[row, column].set_axis_off()
         axes[0, column].set_title(f"{problem} ({canvas.seed_count(own)})")
@@ -62,19 +57,6 @@ def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
     return [canvas.Sheet("figure2", figure, variants)]
 
 
-def chosen(collection: Collection, variants: Sequence[Variant]) -> pd.DataFrame:
-    """The rows of the search steps that chose a length scale."""
-    frame = collection.read(variants, COLUMNS)
-    return frame[(frame["t"] > 0) & frame["lengthscale"].notna()]
-
-
-def bins(values: pd.Series) -> Array:
-    """Edges of bins that are equally wide on a log axis, over the range of the values."""
-    low, high = np.log(values.min()), np.log(values.max())
-    margin = 0.02 * (high - low) + 0.01
-    return np.exp(np.linspace(low - margin, high + margin, BINS + 1))
-
-
 def plot_proportions(axes: Axes, values: pd.Series, edges: Array, **look: Any) -> None:
     """A histogram whose heights sum to 1, on a log axis."""
     axes.hist(values, bins=list(edges), weights=np.full(len(values), 1.0 / len(values)), **look)
@@ -86,15 +68,3 @@ def mark_optimum(line: Any, variants: Sequence[Variant]) -> None:
     optima = {optimal_lengthscale(variant) for variant in variants}
     if len(optima) == 1 and None not in optima:
         line(*optima, color="black", linestyle=(0, (4, 2)), linewidth=1.0, label=OPTIMUM)
-
-
-def optimal_lengthscale(variant: Variant) -> float | None:
-    """θ̂* for the problem, kernel and regulariser of a variant; None where the problem is not installed here."""
-    settings = Settings(variant.settings)
-    if variant.problem not in build.PROBLEMS:
-        return None
-    try:
-        problem = build.problem(settings)
-    except UsageError:
-        return None
-    return estimate_lengthscale(problem, KERNELS[settings["gp"]["kernel"]], settings["gp"]["regulariser"])
