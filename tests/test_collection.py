@@ -128,7 +128,11 @@ def test_what_is_no_trace_is_named_and_left_alone(out):
     for path in strange:
         (message,) = [message for message in collection.unreadable if str(path) in message]
         assert len(message.splitlines()) == 1
-    assert any("version 99, not 1" in message for message in collection.unreadable)
+    reasons = dict(message.removeprefix(f"{top}/").split(".parquet ", 1) for message in collection.unreadable)
+    assert reasons["other"] == "has traces of version 99, not 1"
+    assert reasons["directory"] == "is no trace (Is a directory)"
+    assert reasons["foreign"] == reasons["not json"] == "is no trace (its metadata are not lbbench's)"
+    assert reasons["no columns"] == "is no trace (columns or settings are missing)"
     assert {path: path.read_bytes() for path in contents} == contents
 
 

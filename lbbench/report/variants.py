@@ -21,8 +21,13 @@ class Variant:
 
     def label(self, shared: Container[str] = ()) -> str:
         """The method, and what is not as usual, but for the `shared` settings: `LB`, or `LB (g=t^0.25)`."""
-        changes = ", ".join(f"{key}={value}" for key, value in self.changed.items() if key not in shared)
+        changes = typed({key: value for key, value in self.changed.items() if key not in shared})
         return style.label(self.method) + (f" ({changes})" if changes else "")
+
+
+def typed(settings: Mapping[str, Any]) -> str:
+    """Settings as they are typed: `kernel=rbf, g=t^0.25`."""
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def shared_changes(variants: Sequence[Variant]) -> dict[str, Any]:

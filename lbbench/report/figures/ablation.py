@@ -12,7 +12,7 @@ from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas, lengthscales, regrets
 from lbbench.report.lengthscales import bins, chosen
 from lbbench.report.stats import curves
-from lbbench.report.variants import Variant, by_problem, shared_changes
+from lbbench.report.variants import Variant, by_problem, shared_changes, typed
 from lbbench.study.overrides import GROWTHS
 
 USUAL = "g"  # the paper's ablation
@@ -87,7 +87,7 @@ def _place(own: Mapping[str, Any]) -> list[Any]:
 
 def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mapping[str, list[Variant]]) -> canvas.Sheet:
     variants = [variant for own in panels.values() for variant in own]
-    labels = [_label(own) for own in sorted((values(variant, keys) for variant in variants), key=_place)]
+    labels = [typed(own) for own in sorted((values(variant, keys) for variant in variants), key=_place)]
     looks = _looks(list(dict.fromkeys(labels)))
     shared = shared_changes(variants)
     frame = collection.read(variants, COLUMNS)
@@ -99,7 +99,7 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
     for column, own in enumerate(panels.values()):
         regret = axes[0, column]
         for variant in own:
-            label = _label(values(variant, keys))
+            label = typed(values(variant, keys))
             regrets.plot_mean(regret, canvas.only(table, variant), label=label, **looks[label])
         regrets.scale_simple_regret(regret, table["mean"])
         name = own[0].label(shared | values(own[0], keys))
@@ -121,15 +121,11 @@ def _plot_lengthscales(
     for variant in own:
         found = canvas.only(thetas, variant)["lengthscale"]
         if len(found):
-            look = looks[_label(values(variant, keys))]
+            look = looks[typed(values(variant, keys))]
             lengthscales.plot_proportions(axes, found, edges, histtype="step", **look)
     lengthscales.mark_optimum(axes.axvline, own)
     canvas.label_decades(axes.xaxis)
     axes.set_xlabel("length scale θ")
-
-
-def _label(own: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in own.items())
 
 
 def _looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:

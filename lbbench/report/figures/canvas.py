@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from lbbench.report import style
-from lbbench.report.variants import Variant
+from lbbench.report.variants import Variant, typed
 
 STYLE: dict[str, Any] = {
     "font.size": 8,
@@ -98,7 +98,7 @@ def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    notes = [note, *(f"{key}={value}" for key, value in shared.items())]
+    notes = [note, typed(shared)] if shared else [note]
     room = int(CHARACTERS * figure.get_figwidth())
     widths = [len(label) + HANDLE for label in handles]
     legend = figure.legend(
