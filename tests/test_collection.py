@@ -8,9 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lbbench.errors import UsageError
-from lbbench.report.collection import Collection, gather
-from lbbench.report.selection import select
+from lbbench.report.collection import Collection
 from lbbench.study import traces
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
@@ -159,14 +157,6 @@ def test_traces_of_unknown_methods_and_problems_are_variants_too(tmp_path):
     traces.write(path, pq.read_table(path).to_pylist(), metadata)
     (variant,) = Collection.at(tmp_path).variants
     assert variant.label() == "new (iterations=2, knob=3)"
-
-
-def test_nothing_at_hand_is_said_with_the_command_that_helps(out):
-    with pytest.raises(UsageError, match=r"no traces in .*nowhere/traces; make some: lbbench run method=lb problem="):
-        gather(select([f"out={out}/nowhere"], {}))
-    with pytest.raises(UsageError, match=r"no traces that match .*lbbench run problem=michalewicz seeds=3 out="):
-        gather(select(["problem=michalewicz", "seeds=3", f"out={out}"], {}))
-    assert gather(select(["problem=agnp", f"out={out}"], {})).variants[0].seeds == (5,)
 
 
 def test_real_runs_are_collected_as_they_were_asked_for(tmp_path):

@@ -1,6 +1,5 @@
 """The traces at hand, and which of them belong together."""
 
-import shlex
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,6 @@ import pyarrow as pa
 
 from lbbench.errors import UsageError
 from lbbench.report import style
-from lbbench.report.selection import Selection
 from lbbench.report.variants import Variant
 from lbbench.study import traces
 from lbbench.study.settings import Settings, defaults
@@ -115,18 +113,6 @@ class Collection:
         keys = pd.DataFrame([trace.key for trace in own], columns=RUN)
         order = keys.merge(places.reset_index(names="row"), on=RUN)["row"]
         return rows.take(pa.array(order)).select(asked)
-
-
-def gather(selection: Selection) -> Collection:
-    """The traces that were asked for. Raises `UsageError` if there are none, with the command that makes some."""
-    found = Collection.at(selection.out, selection.wanted)
-    if not found:
-        which = "no traces that match" if selection.wanted else "no traces"
-        unreadable = f" ({found.unreadable[0]})" if found.unreadable else ""
-        usual = [] if selection.wanted or "+experiment" in selection.own else ["method=lb", "problem=michalewicz"]
-        command = shlex.join(["lbbench", "run", *usual, *selection.overrides])
-        raise UsageError(f"{which} in {selection.out / 'traces'}{unreadable}; make some: {command}")
-    return found
 
 
 def _is_wanted(trace: Trace, wanted: Mapping[str, Sequence[str]]) -> bool:

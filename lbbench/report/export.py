@@ -1,6 +1,5 @@
 """Many traces in a few compact files, to be kept or passed on."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pyarrow as pa
 
 from lbbench.errors import UsageError
 from lbbench.report.collection import Collection
+from lbbench.report.selection import command_line
 from lbbench.report.tables import Table, comma_separated
 from lbbench.report.variants import Variant
 from lbbench.study import traces
@@ -26,7 +26,7 @@ def runs_of_preset(collection: Collection, overrides: Sequence[str]) -> Collecti
     keys = {(one.problem, one.method, one.id, seed) for one, seeds in combinations for seed in seeds}
     found = collection.only(keys)
     if missing := len(keys) - len(found.traces):
-        command = shlex.join(["lbbench", "run", *overrides])
+        command = command_line("lbbench", "run", *overrides)
         raise UsageError(f"{missing} of {len(keys)} runs are missing; make them: {command}")
     return found
 
@@ -68,7 +68,7 @@ def _earlier(to: Path) -> list[Path]:
     foreign = [path for path in files if not _is_export(path)] if files else there
     foreign += sorted(set((to / "traces").rglob("*.parquet")) - set(files))
     if foreign:
-        raise UsageError(f"{foreign[0]} is no export's; choose another directory with to=, or move it away")
+        raise UsageError(f"{foreign[0]} is not from an export; choose another directory with to=, or move it away")
     return files
 
 

@@ -1,7 +1,6 @@
 """The tables that only the report has: times and memory, coverage, settings, provenance, and the commands to run."""
 
 import math
-import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ import pandas as pd
 
 from lbbench.report import style
 from lbbench.report.collection import Collection
+from lbbench.report.selection import command_line
 from lbbench.report.stats import final
 from lbbench.report.tables import Cell, Estimate, Table
 from lbbench.report.variants import Variant
@@ -110,4 +110,4 @@ def commands(variants: Sequence[Variant]) -> Iterator[str]:
         for problem, names in by_problem.items():
             problems.setdefault(tuple(names), []).append(problem)
         for same, here in problems.items():
-            yield shlex.join(["lbbench", "run", f"method={','.join(same)}", f"problem={','.join(here)}", *line])
+            yield command_line("lbbench", "run", f"method={','.join(same)}", f"problem={','.join(here)}", *line)
