@@ -13,7 +13,7 @@ from lbbench.methods.oracle import estimate_lengthscale
 from lbbench.problems.synthetic import berkenkamp
 from lbbench.report import figures, style
 from lbbench.report.collection import Collection
-from lbbench.report.figures import ablation, candidates, lengthscales, regrets, times, toy
+from lbbench.report.figures import ablation, candidates, canvas, lengthscales, regrets, times, toy
 from lbbench.report.lengthscales import BINS
 from lbbench.report.stats import curves
 from lbbench.study.overrides import plan
@@ -320,3 +320,32 @@ def test_figures_without_traces_are_named(tmp_path):
     drawn = list(figures.draw(Collection([], [], []), list(figures.SOURCES), tmp_path, ["png"], suffix="-x"))
     assert [file.name for figure in drawn for file in figure.files] == ["figure1.png"]
     assert [figure.name for figure in drawn if not figure.files] == ["2", "3", "4", "time", "candidates"]
+
+
+# Canvas
+
+
+def test_a_long_legend_makes_a_figure_higher_and_no_panel_lower():
+    heights = {}
+    for entries in (1, 12):
+        figure, axes = canvas.grid(1, 1, 4.5, 1.9)
+        for i in range(entries):
+            axes[0, 0].plot([0, 1], [0, i], label=f"elimination=posterior, theta0={i}")
+        canvas.add_legend(figure, "a note", {})
+        figure.draw_without_rendering()
+        heights[entries] = axes[0, 0].get_position().height * figure.get_figheight()
+    assert heights[12] > 0.9 * heights[1] > 1.2
+
+
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [((0.02, 0.9), ["0.03", "0.1", "0.3"]), ((1e-7, 1e-2), ["$\\mathdefault{10^{-6}}$", "$\\mathdefault{10^{-4}}$"])],
+)
+def test_labels_of_log_axes_are_plain_numbers_where_they_are_short(limits, shown):
+    axes = Figure().subplots()
+    axes.set(yscale="log", ylim=limits)
+    canvas.label_decades(axes.yaxis)
+    axes.figure.draw_without_rendering()
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert set(shown) <= set(labels)
+    assert not any("e-" in label for label in labels)

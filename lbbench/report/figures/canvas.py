@@ -1,5 +1,6 @@
-"""What all figures share: their look in print, names for legends, and how they are saved."""
+"""What all figures share: their look in print, their legend, and how they are saved."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -37,8 +38,10 @@ STYLE: dict[str, Any] = {
 }
 WIDTH = 7.0  # inches of a page's text
 CHARACTERS = 16  # to an inch of legend
+LINE = 0.21  # inches of a line of the legend
 HANDLE = 9  # characters that the line beside a label takes
 WITHIN = {10.0: (1.0, 2.0, 3.0, 5.0), 1000.0: (1.0, 3.0)}  # labels in a decade where an axis spans less than a ratio
+PLAIN = (5e-5, 5e5)  # numbers between that are written without a power of ten
 MARKS = 5  # markers on a curve
 UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 
@@ -53,7 +56,7 @@ class Sheet(NamedTuple):
 
 def grid(rows: int, columns: int, width: float, height: float, **share: Any) -> tuple[Figure, Any]:
     """A figure of panels, each `height` inches high, and its axes `(rows, columns)`."""
-    figure = Figure(figsize=(width, rows * height + 0.6), layout="constrained")  # the rest is for the legend
+    figure = Figure(figsize=(width, rows * height + LINE), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **share)
 
 
@@ -68,6 +71,7 @@ def save(sheet: Sheet, folder: Path, formats: Sequence[str], suffix: str) -> lis
     files = [folder / f"{sheet.name}{suffix}.{kind}" for kind in formats]
     for file, kind in zip(files, formats, strict=True):
         sheet.figure.savefig(file, metadata=UNDATED[kind])
+        sheet.figure.set_layout_engine("none")  # the panels stay where they are now
     return files
 
 
@@ -93,20 +97,27 @@ def seed_count(variants: Sequence[Variant]) -> str:
 
 
 def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
-    """One legend below all panels; its title says what is drawn, and what all in the figure have in common."""
+    """A legend below all panels, in a strip of its own.
+
+    Its title says what is drawn, and what all in the figure have in common.
+    """
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     notes = [note, typed(shared)] if shared else [note]
     room = int(CHARACTERS * figure.get_figwidth())
+    title = fill("; ".join(notes), room)
     widths = [len(label) + HANDLE for label in handles]
+    columns = len(handles) if sum(widths) <= room else max(1, room // max(widths))
+    lines = title.count("\n") + 1 + math.ceil(len(handles) / columns)
+    figure.set_figheight(figure.get_figheight() + LINE * lines)
     legend = figure.legend(
         list(handles.values()),
         list(handles),
-        title=fill("; ".join(notes), room),
+        title=title,
         loc="outside lower center",
-        ncols=len(handles) if sum(widths) <= room else max(1, room // max(widths)),
+        ncols=columns,
         handlelength=2.6,
     )
     legend.get_title().set_multialignment("center")
@@ -125,9 +136,10 @@ def label_iterations(axes: Axes) -> None:
 
 
 def label_decades(axis: Axis) -> None:
-    """Labels on a log axis as plain numbers: the more within a decade, the fewer decades the axis has."""
+    """Labels on a log axis, as plain numbers where they are short; the fewer decades, the more within a decade."""
     low, high = axis.get_view_interval()
     subs = next((subs for ratio, subs in WITHIN.items() if high < ratio * low), (1.0,))
     axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    if low > PLAIN[0] and high < PLAIN[1]:
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())

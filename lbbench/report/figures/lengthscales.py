@@ -1,6 +1,6 @@
 """Figure 2: how often each method chose which length scale."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,28 +33,34 @@ def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
     shared = shared_changes(variants)
     columns = by_problem(variants)
     labels = list(dict.fromkeys(variant.label(shared) for variant in variants))
-    size = (len(labels), len(columns))
-    figure, axes = canvas.grid(*size, max(4.5, canvas.panels_width(size[1])), HEIGHT, sharex="col", sharey=True)
-    for column, (problem, own) in enumerate(columns.items()):
-        edges = bins(frame[frame["problem"] == problem]["lengthscale"])
-        rows = [labels.index(variant.label(shared)) for variant in own]
-        for row in set(range(len(labels))).difference(rows):
-            axes[row, column].set_axis_off()
-        axes[0, column].set_title(f"{problem} ({canvas.seed_count(own)})")
-        axes[max(rows), column].set_xlabel("length scale θ")
-        axes[max(rows), column].tick_params(labelbottom=True)
-        for row, variant in zip(rows, own, strict=True):
-            panel = axes[row, column]
-            panel.text(0.015, 0.95, labels[row], transform=panel.transAxes, va="top", bbox=BEHIND)
+    width = max(4.5, canvas.panels_width(len(columns)))
+    figure, axes = canvas.grid(len(labels), len(columns), width, HEIGHT, sharex="col", sharey=True)
+    for panels, (problem, own) in zip(axes.T, columns.items(), strict=True):
+        panels[0].set_title(f"{problem} ({canvas.seed_count(own)})")
+        plot_problem(dict(zip(labels, panels, strict=True)), {variant.label(shared): variant for variant in own}, frame)
+    figure.supylabel("proportion of iterations", fontsize=8)
+    canvas.add_legend(figure, "all iterations of n seeds", shared)
+    return [canvas.Sheet("figure2", figure, variants)]
+
+
+def plot_problem(panels: Mapping[str, Axes], variants: Mapping[str, Variant], frame: pd.DataFrame) -> None:
+    """The histogram of each variant of a problem in the panel with its label; panels of none stay empty."""
+    (problem,) = {variant.problem for variant in variants.values()}
+    edges = bins(frame[frame["problem"] == problem]["lengthscale"])
+    for label, panel in panels.items():
+        if variant := variants.get(label):
+            panel.text(0.015, 0.95, label, transform=panel.transAxes, va="top", bbox=BEHIND)
             panel.margins(y=0.3)  # room for that text
             panel.tick_params(labelleft=True)
             values = canvas.only(frame, variant)["lengthscale"]
             plot_proportions(panel, values, edges, color=colour(variant.method), histtype="stepfilled", alpha=0.85)
             mark_optimum(panel.axvline, [variant])
             canvas.label_decades(panel.xaxis)
-    figure.supylabel("proportion of iterations", fontsize=8)
-    canvas.add_legend(figure, "all iterations of n seeds", shared)
-    return [canvas.Sheet("figure2", figure, variants)]
+            lowest = panel
+        else:
+            panel.set_axis_off()
+    lowest.set_xlabel("length scale θ")
+    lowest.tick_params(labelbottom=True)
 
 
 def plot_proportions(axes: Axes, values: pd.Series, edges: Array, **look: Any) -> None:
