@@ -68,7 +68,7 @@ def coverage(variants: Sequence[Variant], labels: Labels) -> Table:
 
 def _covered(seeds: set[int], everything: set[int]) -> Cell:
     if not seeds or seeds == everything:
-        return len(seeds) or "–"
+        return len(seeds) or ""
     missing = sorted(everything - seeds)
     return f"{len(seeds)} of {len(everything)}, without {seeds_text(missing) if len(missing) > 1 else missing[0]}"
 
