@@ -42,6 +42,9 @@ paper: setup
 	$(BIN)/lbbench export +experiment=paper to=results/paper force=true
 	$(BIN)/lbbench plot out=results/paper
 	$(BIN)/lbbench table out=results/paper format=markdown > results/paper/tables.md
+	$(BIN)/lbbench table out=results/paper method=lb,agpucb problem=michalewicz g=t^0.25,t^0.5,t^0.75 table=summary \
+	  format=markdown > results/paper/ablation.md
+	$(BIN)/lbbench report out=results/paper
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

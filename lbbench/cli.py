@@ -1,5 +1,7 @@
 """The command line. Each command parses, calls one function, and prints."""
 
+import errno
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from lbbench.report.selection import Selection
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
+MISPLACED = {  # what the system says of a path, given by out= or to=, that cannot be
+    errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EPERM,
+    errno.EROFS,
+}  # fmt: skip
 
 app = typer.Typer(
     name="lbbench",
@@ -53,12 +59,9 @@ def ablate(overrides: Overrides = None) -> None:
 
     lbbench ablate g=t^0.25,t^0.5,t^0.75
     """
-    from lbbench.report.ablation import plan
+    from lbbench.report import ablation
 
-    planned = plan(overrides or [])
-    from lbbench.report.ablation import run
-
-    raise typer.Exit(run(planned))
+    raise typer.Exit(ablation.run(ablation.plan(overrides or [])))
 
 
 @app.command()
@@ -68,15 +71,11 @@ def plot(arguments: Filters = None) -> None:
     lbbench plot figure=3 problem=agnp
     """
     from lbbench.report.plot import KEYS
+    from lbbench.report.plot import plot as lines
     from lbbench.report.selection import select
 
     selection = select(arguments or [], KEYS)
-    from lbbench.report.collection import Collection
-    from lbbench.report.plot import plot as lines
-
-    collection = Collection.at(selection.out, selection.wanted)  # none will do for figure 1
-    _warn(collection)
-    for line in lines(collection, selection, arguments or []):
+    for line in lines(_collect(selection), selection):  # without traces there is figure 1
         typer.echo(line)
 
 
@@ -201,10 +200,11 @@ def findings(overrides: Overrides = None) -> None:
     from pathlib import Path
 
     from lbbench.report.findings import write
+    from lbbench.report.selection import command_line
     from lbbench.study.runner import runs
 
     file = Path(planned.study["out"]).expanduser() / "findings.md"
-    write(runs(planned), file, " ".join(line))
+    write(runs(planned), file, command_line(*line))
     typer.echo(f"wrote {file}")
 
 
@@ -245,26 +245,32 @@ def main() -> None:
         code = _complain(str(error))
     except typer.TyperException as error:
         code = _complain(error.format_message())
-    except OSError as error:
+    except BrokenPipeError:  # what reads the output, such as head, has seen enough
         code = 1
-        print(f"lbbench: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still writes when it ends
+    except OSError as error:
+        code = _complain(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
+        code = code if error.errno in MISPLACED else 1
     if code == INTERRUPTED:
         print("lbbench: interrupted; finished runs are kept, the same command does the rest", file=sys.stderr)
     sys.exit(code)
 
 
-def _gather(selection: "Selection") -> "Collection":
-    """The traces that were asked for; what is none is named on stderr."""
-    from lbbench.report.collection import gather
+def _collect(selection: "Selection") -> "Collection":
+    """The traces that were asked for; files that are no traces are named on stderr."""
+    from lbbench.report.collection import Collection
 
-    collection = gather(selection)
-    _warn(collection)
+    collection = Collection.at(selection.out, selection.wanted)
+    for message in collection.unreadable:
+        typer.echo(f"left out: {message}", err=True)
     return collection
 
 
-def _warn(collection: "Collection") -> None:
-    for message in collection.unreadable:
-        typer.echo(f"left out: {message}", err=True)
+def _gather(selection: "Selection") -> "Collection":
+    """The same, at least one."""
+    if collection := _collect(selection):
+        return collection
+    raise UsageError(selection.nothing_found)
 
 
 def _complain(message: str) -> int:

@@ -99,6 +99,20 @@ def test_the_table_by_hand():
     assert table.rows[7][3:] == (3.5, 6.5, "")
 
 
+def test_each_problem_has_its_own_spread_below_its_rows():
+    regrets = {("p", "a"): 1.0, ("q", "a"): 5.0, ("p", "b"): 4.0, ("q", "b"): 7.0}
+    rows = [
+        {"problem": problem, "method": "lb", "run_id": problem + g, "seed": 0, "t": 1, "growth": None,
+         "simple_regret": regret, "cumulative_regret": 0.0, "suggest_s": 0.0, "evaluate_s": 0.0}
+        for (problem, g), regret in regrets.items()
+    ]  # fmt: skip
+    table = summaries.ablation(pd.DataFrame(rows), {"g": {problem + g: g for problem, g in regrets}})
+    assert [row[:2] for row in table.rows] == [
+        ("p", "a"), ("p", "b"), ("p", "spread"), ("q", "a"), ("q", "b"), ("q", "spread")
+    ]  # fmt: skip
+    assert [row[2] for row in table.rows if row[1] == "spread"] == [3.0, 2.0]
+
+
 def typed(line, shell, folder, script):
     """What a shell makes of a line, where `lbbench` is a script."""
     if not shutil.which(shell):

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import made_up
 import pytest
 
 COMMAND = [sys.executable, "-m", "lbbench"]
@@ -169,6 +170,47 @@ def test_an_out_that_cannot_be_written_is_found_before_anything_runs(out, tmp_pa
     assert "cannot be written to" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert result.stdout == ""
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    made_up.study(out, methods=("lb", "random"), problems=("toy",), seeds=1, steps=3)
+    return out / "traces"
+
+
+UNWRITABLE = {
+    "plot figure=1 out=file": "file/figures cannot be used: Not a directory",
+    "plot figure=1 out=/proc/nowhere": "/proc/nowhere",
+    "report to=file/deeper": "file cannot be used: File exists",
+    "report to=results": "results cannot be used: Is a directory",
+    f"report to={'a' * 300}": "File name too long",
+    "export to=file": "file is a file",
+    "export to=file/deeper": "file/deeper",
+    "export to=/proc/nowhere": "/proc/nowhere",
+}
+
+
+@pytest.mark.parametrize("line", UNWRITABLE)
+def test_what_cannot_be_written_to_is_one_line(line, traces, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/traces").symlink_to(traces)
+    result = lbbench(*line.split(), cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert UNWRITABLE[line] in result.stderr
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("line", ["list", "table out=."])
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(line, traces):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*COMMAND, *line.split()]
+    result = subprocess.run(command, cwd=traces.parent, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writing)
+    assert (result.returncode, result.stderr) == (1, "")
 
 
 def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):

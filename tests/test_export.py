@@ -119,15 +119,15 @@ def test_what_is_no_export_is_left_alone(study, tmp_path):
     made_up.write(mixed, "lb", "berkenkamp", 0, [1.0])
     before = contents(tmp_path)
     for name, words in {
-        "notes": "todo.txt is no export's",
+        "notes": "todo.txt is not from an export",
         "file": "is a file",
-        "strange": "agnp.parquet is no export's",
-        "runs": "seed=0-.*parquet is no export's",
-        "mixed": "seed=0-.*parquet is no export's",
+        "strange": "agnp.parquet is not from an export",
+        "runs": "seed=0-.*parquet is not from an export",
+        "mixed": "seed=0-.*parquet is not from an export",
     }.items():
         with pytest.raises(UsageError, match=words):
             export(Collection.at(study), tmp_path / name, force=True)
-    with pytest.raises(UsageError, match="is no export's"):
+    with pytest.raises(UsageError, match="is not from an export"):
         export(Collection.at(study), study)
     assert contents(tmp_path) == before
 

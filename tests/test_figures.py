@@ -13,10 +13,12 @@ from lbbench.methods.oracle import estimate_lengthscale
 from lbbench.problems.synthetic import berkenkamp
 from lbbench.report import figures, style
 from lbbench.report.collection import Collection
-from lbbench.report.figures import ablation, candidates, lengthscales, regrets, times, toy
+from lbbench.report.figures import ablation, candidates, canvas, lengthscales, regrets, times, toy
+from lbbench.report.lengthscales import BINS
 from lbbench.report.stats import curves
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
+from lbbench.study.settings import Settings
 
 QUICK = "problem=berkenkamp iterations=20 raw_samples=32 jobs=1"
 STUDIES = (
@@ -134,7 +136,7 @@ def test_figure2_has_the_proportions_of_each_method(collection, frame):
         chosen = of(frame, method).query("t > 0")["lengthscale"].dropna()
         (polygon,) = panel.patches
         corners = polygon.get_xy()
-        bottom_to_top = corners[: 2 * lengthscales.BINS + 1]
+        bottom_to_top = corners[: 2 * BINS + 1]
         edges, tops = bottom_to_top[::2, 0], bottom_to_top[1::2, 1]
         expected, _ = np.histogram(chosen, edges)
         assert tops == pytest.approx(expected / len(chosen))
@@ -169,7 +171,7 @@ def test_figure3_has_means_and_standard_errors(collection, frame):
     assert legend(sheet.figure) == ["LB", "A-GP-UCB", "MLE", "Random"]
     note = sheet.figure.legends[0].get_title().get_text().replace("\n", " ")
     assert note.startswith("mean ± standard error over n seeds")
-    assert {"iterations=20", "raw_samples=32"} <= set(note.split("; "))
+    assert note.endswith("; raw_samples=32, iterations=20")
     simple, cumulative = sheet.figure.axes
     assert simple.get_title() == "berkenkamp (n = 2–3)"
     assert (simple.get_ylabel(), cumulative.get_ylabel()) == ("simple regret", "cumulative regret")
@@ -249,8 +251,8 @@ def test_an_ablation_differs_in_one_setting_only(collection):
     lb = next(variant for variant in collection.usual() if variant.method == "lb")
 
     def other(run_id, **changed):
-        method = {**lb.settings["method"], **changed}
-        return replace(lb, run_id=run_id, settings={**lb.settings, "method": method}, changed=lb.changed | changed)
+        settings = Settings({**lb.settings.tree, "method": {**lb.settings["method"], **changed}})
+        return replace(lb, run_id=run_id, settings=settings, changed=lb.changed | changed)
 
     both = other("a", theta0=0.2, g="t^0.75")
     assert ablation.varying([lb, both]) == []
@@ -301,11 +303,12 @@ def test_candidates_of_another_seed(out):
 
 def test_the_same_traces_give_the_same_bytes(collection, tmp_path):
     names = ["2", "candidates"]
-    first = figures.draw(collection, names, tmp_path / "a")
-    again = figures.draw(collection, names, tmp_path / "b")
-    assert first.lacking == []
-    assert [file.name for file in first.files] == ["figure2.png", "figure2.pdf", "candidates.png", "candidates.pdf"]
-    for one, other in zip(first.files, again.files, strict=True):
+    first, again = (
+        [file for drawn in figures.draw(collection, names, tmp_path / folder) for file in drawn.files]
+        for folder in ("a", "b")
+    )
+    assert [file.name for file in first] == ["figure2.png", "figure2.pdf", "candidates.png", "candidates.pdf"]
+    for one, other in zip(first, again, strict=True):
         content = one.read_bytes()
         assert content == other.read_bytes()
         if one.suffix == ".pdf":
@@ -314,6 +317,35 @@ def test_the_same_traces_give_the_same_bytes(collection, tmp_path):
 
 
 def test_figures_without_traces_are_named(tmp_path):
-    drawing = figures.draw(Collection([], [], []), list(figures.SOURCES), tmp_path, ["png"], suffix="-x")
-    assert [file.name for file in drawing.files] == ["figure1.png"]
-    assert drawing.lacking == ["2", "3", "4", "time", "candidates"]
+    drawn = list(figures.draw(Collection([], [], []), list(figures.SOURCES), tmp_path, ["png"], suffix="-x"))
+    assert [file.name for figure in drawn for file in figure.files] == ["figure1.png"]
+    assert [figure.name for figure in drawn if not figure.files] == ["2", "3", "4", "time", "candidates"]
+
+
+# Canvas
+
+
+def test_a_long_legend_makes_a_figure_higher_and_no_panel_lower():
+    heights = {}
+    for entries in (1, 6):
+        figure, axes = canvas.grid(1, 1, 4.5, 1.9)
+        for i in range(entries):
+            axes[0, 0].plot([0, 1], [0, i], label=f"elimination=posterior, theta0={i}")
+        canvas.add_legend(figure, "a note", {})
+        figure.draw_without_rendering()
+        heights[entries] = axes[0, 0].get_position().height * figure.get_figheight()
+    assert heights[6] == pytest.approx(heights[1], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [((0.02, 0.9), ["0.03", "0.1", "0.3"]), ((1e-7, 1e-2), ["$\\mathdefault{10^{-6}}$", "$\\mathdefault{10^{-4}}$"])],
+)
+def test_labels_of_log_axes_are_plain_numbers_where_they_are_short(limits, shown):
+    axes = Figure().subplots()
+    axes.set(yscale="log", ylim=limits)
+    canvas.label_decades(axes.yaxis)
+    axes.figure.draw_without_rendering()
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert set(shown) <= set(labels)
+    assert not any("e-" in label for label in labels)

@@ -226,12 +226,6 @@ def test_the_lowest_and_the_significant_are_marked():
     assert sections.significant(Table("xp", [("a", 0.05), ("b", 0.049)])) == {(1, 1)}
 
 
-def test_a_file_that_cannot_be_written_is_named(out):
-    collection = Collection.at(out, {"method": ("lb",)})
-    with pytest.raises(UsageError, match="traces cannot be written: Is a directory"):
-        html.write(out, collection, collection.variants, out / "traces")
-
-
 def lbbench(*arguments):
     return CliRunner().invoke(cli.app, arguments)
 

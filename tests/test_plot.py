@@ -25,7 +25,7 @@ def lines(out, *arguments):
     """What the command prints, without a process of its own."""
     words = [f"out={out}", *arguments]
     selection = select(words, KEYS)
-    return list(plot(Collection.at(selection.out, selection.wanted), selection, words))
+    return list(plot(Collection.at(selection.out, selection.wanted), selection))
 
 
 def study(out, *overrides):

@@ -1,3 +1,4 @@
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -5,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lbbench.errors import UsageError
-from lbbench.report.selection import select
+from lbbench.report.selection import command_line, select
 from lbbench.study.checks import choice, integer
 
 OWN = {"format": choice("text", "csv"), "figure": integer()}
@@ -53,6 +54,27 @@ def test_own_keys_take_one_value_or_many():
 def test_what_run_understands_as_well_is_told_apart():
     selection = select(["format=csv", "out=there", "g=t^0.5", "seeds=3"], OWN)
     assert selection.overrides == ["out=there", "g=t^0.5", "seeds=3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("", "no traces in results/traces; make some: lbbench run method=lb problem=michalewicz"),
+        ("out=a/b format=csv", "no traces in a/b/traces; make some: lbbench run method=lb problem=michalewicz out=a/b"),
+        ("problem=agnp seeds=[3,7]", "no traces that match in results/traces; make some: lbbench run problem=agnp "
+         "'seeds=[3,7]'"),
+        ("g=t^0.5,sqrt(t)", "no traces that match in results/traces; make some: lbbench run 'g=t^0.5,sqrt(t)'"),
+    ],
+)  # fmt: skip
+def test_nothing_at_hand_is_said_with_the_command_that_helps(line, command):
+    assert select(line.split(), OWN).nothing_found == command
+
+
+@pytest.mark.parametrize("words", [["lbbench", "run", "g=t^0.25,t^0.5"], ["seeds=[3,7]", "out=a b/'c'", "g=max(2,t)"]])
+def test_a_command_line_is_what_a_shell_reads_as_these_words(words):
+    line = command_line(*words)
+    assert shlex.split(line) == words
+    assert ("'" in line) == ("lbbench" not in words)
 
 
 @pytest.mark.parametrize(

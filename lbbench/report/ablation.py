@@ -35,6 +35,7 @@ def run(planned: overrides.Plan) -> int:
     collection = Collection.of_files(run.path for run in session.runs if run.path.exists())
     if collection:
         swept = [overrides.last(key) for key in planned.swept]
-        for file in figures.draw(collection, ("4",), Path(planned.study["out"]).expanduser(), swept=swept).files:
+        (drawn,) = figures.draw(collection, ("4",), Path(planned.study["out"]).expanduser(), swept=swept)
+        for file in drawn.files:
             session.console.print(f"wrote {file}", markup=False)
     return code

@@ -1,6 +1,5 @@
 """The traces at hand, and which of them belong together."""
 
-import shlex
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,30 +10,12 @@ import pyarrow as pa
 
 from lbbench.errors import UsageError
 from lbbench.report import style
-from lbbench.report.selection import Selection
+from lbbench.report.variants import Variant
 from lbbench.study import traces
 from lbbench.study.settings import Settings, defaults
 
 Key = tuple[str, str, str, int]
 RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One setting of one method on one problem: what one curve shows."""
-
-    problem: str
-    method: str
-    run_id: str
-    settings: Mapping[str, Any]  # the whole tree, as in configs/
-    seeds: tuple[int, ...]
-    changed: Mapping[str, Any]  # the last name of each setting that is not as in configs/, with its value
-
-    @property
-    def label(self) -> str:
-        """The method, and what is not as usual: `LB`, or `LB (g=t^0.25)`."""
-        changes = ", ".join(f"{key}={value}" for key, value in self.changed.items())
-        return style.label(self.method) + (f" ({changes})" if changes else "")
 
 
 @dataclass(frozen=True)
@@ -99,8 +80,8 @@ class Collection:
         """
         nearest: dict[tuple[Any, ...], Variant] = {}
         for variant in sorted(self.variants, key=lambda v: (len(v.changed), -len(v.seeds), v.run_id)):
-            flat = Settings(variant.settings).flat
-            nearest.setdefault((variant.problem, variant.method, *(flat.get(name) for name in settings)), variant)
+            values = (variant.settings.flat.get(name) for name in settings)
+            nearest.setdefault((variant.problem, variant.method, *values), variant)
         kept = {id(variant) for variant in nearest.values()}
         return [variant for variant in self.variants if id(variant) in kept]
 
@@ -134,18 +115,6 @@ class Collection:
         return rows.take(pa.array(order)).select(asked)
 
 
-def gather(selection: Selection) -> Collection:
-    """The traces that were asked for. Raises `UsageError` if there are none, with the command that makes some."""
-    found = Collection.at(selection.out, selection.wanted)
-    if not found:
-        which = "no traces that match" if selection.wanted else "no traces"
-        unreadable = f" ({found.unreadable[0]})" if found.unreadable else ""
-        usual = [] if selection.wanted or "+experiment" in selection.own else ["method=lb", "problem=michalewicz"]
-        command = shlex.join(["lbbench", "run", *usual, *selection.overrides])
-        raise UsageError(f"{which} in {selection.out / 'traces'}{unreadable}; make some: {command}")
-    return found
-
-
 def _is_wanted(trace: Trace, wanted: Mapping[str, Sequence[str]]) -> bool:
     own = {"problem": trace.settings.problem, "method": trace.settings.method, "seeds": trace.seed}
     values = trace.settings.flat | own
@@ -159,7 +128,7 @@ def _variants(found: Iterable[Trace]) -> list[Variant]:
     for trace in found:
         seeds.setdefault(trace.key[:3], []).append(trace.seed)
         settings[trace.key[:3]] = trace.settings
-    variants = [Variant(*key, settings[key].tree, tuple(sorted(seeds[key])), _changed(settings[key])) for key in seeds]
+    variants = [Variant(*key, settings[key], tuple(sorted(seeds[key])), _changed(settings[key])) for key in seeds]
     return sorted(
         variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
     )

@@ -1,6 +1,5 @@
 """Many traces in a few compact files, to be kept or passed on."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,12 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from lbbench.errors import UsageError
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
+from lbbench.report.selection import command_line
 from lbbench.report.tables import Table, comma_separated
+from lbbench.report.variants import Variant
 from lbbench.study import traces
 from lbbench.study.checks import printable, seeds_text
 from lbbench.study.overrides import plan
-from lbbench.study.settings import Settings, compose
+from lbbench.study.settings import compose
 
 # Few values of a trace come twice, so that dictionaries only get in the way of the compression.
 COMPACT = {"compression": "zstd", "compression_level": 19, "use_dictionary": False}
@@ -25,7 +26,7 @@ def runs_of_preset(collection: Collection, overrides: Sequence[str]) -> Collecti
     keys = {(one.problem, one.method, one.id, seed) for one, seeds in combinations for seed in seeds}
     found = collection.only(keys)
     if missing := len(keys) - len(found.traces):
-        command = shlex.join(["lbbench", "run", *overrides])
+        command = command_line("lbbench", "run", *overrides)
         raise UsageError(f"{missing} of {len(keys)} runs are missing; make them: {command}")
     return found
 
@@ -67,7 +68,7 @@ def _earlier(to: Path) -> list[Path]:
     foreign = [path for path in files if not _is_export(path)] if files else there
     foreign += sorted(set((to / "traces").rglob("*.parquet")) - set(files))
     if foreign:
-        raise UsageError(f"{foreign[0]} is no export's; choose another directory with to=, or move it away")
+        raise UsageError(f"{foreign[0]} is not from an export; choose another directory with to=, or move it away")
     return files
 
 
@@ -80,7 +81,7 @@ def _is_export(path: Path) -> bool:
 
 def _settings(variants: Sequence[Variant]) -> Table:
     """A row per variant and a column per setting, empty where the variant has no such setting."""
-    flat = [Settings(variant.settings).flat for variant in variants]
+    flat = [variant.settings.flat for variant in variants]
     names = list(dict.fromkeys(name for settings in flat for name in settings))
     rows = [
         (v.problem, v.method, v.run_id, seeds_text(v.seeds), *(str(settings.get(name, "")) for name in names))

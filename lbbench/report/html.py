@@ -16,11 +16,9 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from lbbench import __version__
-from lbbench.errors import UsageError
 from lbbench.report import interactive, sections, style, summaries, tables
-from lbbench.report.collection import Collection, Variant
-from lbbench.report.figures.canvas import shared_changes, short_label
-from lbbench.study.checks import printable
+from lbbench.report.collection import Collection
+from lbbench.report.variants import Variant, shared_changes
 
 PAGE = Path(__file__).with_name("page")
 
@@ -28,21 +26,17 @@ PAGE = Path(__file__).with_name("page")
 def write(out: Path, collection: Collection, compared: Sequence[Variant], file: Path) -> None:
     """Write the report on a collection of runs below `out`, at least one, to a file, with the failures noted there.
 
-    The `compared` variants of the collection are ranked and tested, and shown at first. Raises `UsageError` if the file
-    cannot be written.
+    The `compared` variants of the collection are ranked and tested, and shown at first.
     """
     page = render(collection, compared, [*collection.unreadable, *failures(out)])
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{printable(str(file))} cannot be written: {error.strerror}") from None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(page, encoding="utf-8")
 
 
 def render(collection: Collection, compared: Sequence[Variant], failures: Sequence[str]) -> str:
     """The report as the text of an HTML file."""
     shared = shared_changes(collection.variants)
-    labels = {variant.run_id: short_label(variant, shared) for variant in collection.variants}
+    labels = {variant.run_id: variant.label(shared) for variant in collection.variants}
     frame = collection.read(collection.variants, interactive.COLUMNS)
     (summary,) = summaries.tables(collection, collection.variants, ("summary",))
     ranks, tests, published = summaries.tables(collection, compared, ("ranks", "tests", "times"))

@@ -8,9 +8,10 @@ import pandas as pd
 
 from lbbench.domain import Array
 from lbbench.report import style
-from lbbench.report.collection import Collection, Variant
-from lbbench.report.figures.lengthscales import bins, optimal_lengthscale
+from lbbench.report.collection import Collection
+from lbbench.report.lengthscales import bins, optimal_lengthscale
 from lbbench.report.stats import curves
+from lbbench.report.variants import Variant, by_problem
 
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "regret", "simple_regret", "cumulative_regret", "lengthscale",
            "suggest_s", "evaluate_s"]  # fmt: skip
@@ -31,8 +32,8 @@ def charts(
     places = {entry["label"]: place for place, entry in enumerate(series)}
     steps = frame[frame["t"] > 0]
     problems = []
-    for problem, rows in steps.groupby("problem", sort=False):
-        variants = [variant for variant in collection.variants if variant.problem == problem]
+    for problem, variants in by_problem(collection.variants).items():
+        rows = steps[steps["problem"] == problem]
         edges = bins(rows["lengthscale"]) if rows["lengthscale"].notna().any() else np.empty(0)
         drawn = []
         for variant in variants:

@@ -1,7 +1,6 @@
 """The tables that only the report has: times and memory, coverage, settings, provenance, and the commands to run."""
 
 import math
-import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,11 +8,13 @@ from typing import Any
 import pandas as pd
 
 from lbbench.report import style
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
+from lbbench.report.selection import command_line
 from lbbench.report.stats import final
 from lbbench.report.tables import Cell, Estimate, Table
+from lbbench.report.variants import Variant
 from lbbench.study.checks import seeds_text
-from lbbench.study.settings import Settings, defaults
+from lbbench.study.settings import defaults
 
 SIGNIFICANT = 0.05
 MACHINE = ("commit", "cpu", "platform", "threads")
@@ -67,7 +68,7 @@ def coverage(variants: Sequence[Variant], labels: Labels) -> Table:
 
 def _covered(seeds: set[int], everything: set[int]) -> Cell:
     if not seeds or seeds == everything:
-        return len(seeds) or "–"
+        return len(seeds) or ""
     missing = sorted(everything - seeds)
     return f"{len(seeds)} of {len(everything)}, without {seeds_text(missing) if len(missing) > 1 else missing[0]}"
 
@@ -77,7 +78,7 @@ def settings(variant: Variant) -> Table:
     usual = defaults(variant.method, variant.problem)
     rows = [
         (key, str(value), str(usual.get(key)) if key in variant.changed else "")
-        for key, value in Settings(variant.settings).flat.items()
+        for key, value in variant.settings.flat.items()
     ]
     return Table(
         ("setting", "value", "default, if another"),
@@ -109,4 +110,4 @@ def commands(variants: Sequence[Variant]) -> Iterator[str]:
         for problem, names in by_problem.items():
             problems.setdefault(tuple(names), []).append(problem)
         for same, here in problems.items():
-            yield shlex.join(["lbbench", "run", f"method={','.join(same)}", f"problem={','.join(here)}", *line])
+            yield command_line("lbbench", "run", f"method={','.join(same)}", f"problem={','.join(here)}", *line)

@@ -1,5 +1,7 @@
 """What a reporting command was asked for: its own keys, and which runs to keep."""
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,13 @@ class Selection:
     def settings(self) -> tuple[str, ...]:
         """The last names of the settings that runs are kept by."""
         return tuple(key for key in self.wanted if key not in (*overrides.GROUPS, "seeds"))
+
+    @property
+    def nothing_found(self) -> str:
+        """What to say where there are no such traces, with the command that makes some."""
+        which = "no traces that match" if self.wanted else "no traces"
+        usual = [] if self.wanted or "+experiment" in self.own else ["method=lb", "problem=michalewicz"]
+        return f"{which} in {self.out / 'traces'}; make some: {command_line('lbbench', 'run', *usual, *self.overrides)}"
 
     def many(self, key: str, default: Sequence[Any] = ()) -> tuple[Any, ...]:
         """The values of one of the command's own keys, each once."""
@@ -70,6 +79,11 @@ def select(arguments: Sequence[str], own: Mapping[str, Check]) -> Selection:
                 raise UsageError(f"{name} is given twice, once as {full}")
             wanted[name] = tuple(overrides.canonical(full, key, text) for text in texts)
     return Selection(chosen, wanted, tuple(arguments))
+
+
+def command_line(*words: str) -> str:
+    """A command as it is typed in a shell, where `^` and commas need no quotes."""
+    return " ".join(word if re.fullmatch(r"[\w.,=^+/-]+", word) else shlex.quote(word) for word in words)
 
 
 def _seeds(text: str) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """The tables of traces: final regrets, ranks, tests, Table 1's factors, run times, and an ablation."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -8,11 +9,12 @@ from lbbench import growth, theory
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.report import stats
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
 from lbbench.report.selection import Selection
 from lbbench.report.style import label
 from lbbench.report.tables import KINDS, Cell, Estimate, Table
-from lbbench.study.settings import Settings, defaults
+from lbbench.report.variants import Variant, shared_changes, typed
+from lbbench.study.settings import defaults
 
 COLUMNS = ["problem", "method", "growth", "run_id", "seed", "t", *stats.REGRETS, "suggest_s", "evaluate_s"]
 
@@ -36,15 +38,18 @@ def choose(collection: Collection, selection: Selection) -> list[Variant]:
 
 
 def tables(collection: Collection, variants: Sequence[Variant], kinds: Sequence[str]) -> list[Table]:
-    """The tables of these kinds (`tables.KINDS`) of some variants of a collection."""
+    """The tables of these kinds (`tables.KINDS`) of some variants; what these share is in the notes."""
     frame = collection.read(variants, COLUMNS)
-    return [TABLES[kind](collection, variants, frame) for kind in kinds]
+    found = [TABLES[kind](collection, variants, frame) for kind in kinds]
+    settings = typed(shared_changes(variants))
+    return [replace(table, note=f"{table.note}; {settings}") if settings else table for table in found]
 
 
 def varied(variants: Sequence[Variant]) -> Varied:
-    """The settings that any of the variants has changed, each with its value in all that have it, by run_id."""
-    changed = dict.fromkeys(key for variant in variants for key in variant.changed)
-    flat = {variant.run_id: Settings(variant.settings).flat for variant in variants}
+    """The settings that some of the variants have changed, each with its value in all that have it, by run_id."""
+    shared = shared_changes(variants)
+    changed = dict.fromkeys(key for variant in variants for key in variant.changed if key not in shared)
+    flat = {variant.run_id: variant.settings.flat for variant in variants}
     return {key: {run_id: settings.get(key) for run_id, settings in flat.items()} for key in changed}
 
 
@@ -67,22 +72,23 @@ def summary(frame: pd.DataFrame, varied: Varied) -> Table:
 
 def ablation(frame: pd.DataFrame, varied: Varied) -> Table:
     """Final simple regret per value of the settings and method, and the spread of its means over the values."""
-    cells: dict[tuple[str, ...], dict[str, Estimate]] = {}
+    cells: dict[str, dict[tuple[str, ...], dict[str, Estimate]]] = {}  # by problem, values and method
     for _, row in stats.summary(frame).iterrows():
-        values = cells.setdefault((row["problem"], *_values(varied, row["run_id"])), {})
-        values[row["method"]] = Estimate(row["simple_regret"], row["simple_regret_se"])
+        estimates = cells.setdefault(row["problem"], {}).setdefault(_values(varied, row["run_id"]), {})
+        estimates[row["method"]] = Estimate(row["simple_regret"], row["simple_regret_se"])
     methods = list(frame["method"].unique())
-    rows: list[tuple[Cell, ...]] = [(*key, *(of.get(method, "") for method in methods)) for key, of in cells.items()]
-    for problem in dict.fromkeys(key[0] for key in cells):
-        spread = [_spread([of[m].mean for key, of in cells.items() if key[0] == problem and m in of]) for m in methods]
+    rows: list[tuple[Cell, ...]] = []
+    for problem, own in cells.items():
+        rows += [(problem, *values, *(of.get(method, "") for method in methods)) for values, of in own.items()]
+        spread = [_spread([of[method].mean for of in own.values() if method in of]) for method in methods]
         rows.append((problem, "spread", *[""] * (len(varied) - 1), *spread))
     header = ("problem", *varied, *map(label, methods))
     note = "final simple regret, mean ± standard error over seeds; spread: largest mean − smallest"
     return Table(header, rows, "Ablation", note)
 
 
-def _values(varied: Varied, run_id: str) -> list[str]:
-    return ["" if (value := values.get(run_id)) is None else str(value) for values in varied.values()]
+def _values(varied: Varied, run_id: str) -> tuple[str, ...]:
+    return tuple("" if (value := values.get(run_id)) is None else str(value) for values in varied.values())
 
 
 def _spread(means: Sequence[float]) -> float | str:
@@ -99,7 +105,8 @@ def _competitors(variants: Sequence[Variant], frame: pd.DataFrame) -> tuple[pd.D
     It is the method, or the variant's label where a method has several variants on a problem.
     """
     several = len({(variant.problem, variant.method) for variant in variants}) < len(variants)
-    names = {variant.run_id: variant.label if several else label(variant.method) for variant in variants}
+    shared = shared_changes(variants)
+    names = {variant.run_id: variant.label(shared) if several else label(variant.method) for variant in variants}
     ours = [names[variant.run_id] for variant in variants if variant.method == "lb"]
     return frame.assign(competitor=frame["run_id"].map(names)), min(ours, key=len, default=None)
 
@@ -167,12 +174,13 @@ def _factor(variant: Variant, dim: int) -> tuple[Cell, ...]:
 
 def _times(collection: Collection, variants: Sequence[Variant], frame: pd.DataFrame) -> Table:
     seconds = stats.summary(frame).set_index("run_id")["seconds"]
+    shared = shared_changes(variants)
     rows = []
     for variant in variants:
         here, steps = float(seconds[variant.run_id]), variant.settings["iterations"]
         if published := PUBLISHED_SECONDS.get(variant.problem, {}).get(variant.method):
             ratio = published / here if steps == PUBLISHED_ITERATIONS else ""
-            rows.append((variant.problem, variant.label, steps, published, here, ratio))
+            rows.append((variant.problem, variant.label(shared), steps, published, here, ratio))
     runs = [trace.metadata for trace in collection.of(variants)]
     machines = sorted({f"{run.get('threads')} × {run.get('cpu')}" for run in runs})
     note = (

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lbbench.report.summaries import COLUMNS, Varied, summary
 from lbbench.report.tables import Table, grid
 from lbbench.study import traces
-from lbbench.study.overrides import Plan
+from lbbench.study.overrides import Plan, last
 from lbbench.study.runner import Outcome, Run, execute, prepare, runs
 
 UNCUT = 1_000  # columns; the table takes what it needs of them
@@ -95,7 +95,7 @@ class Session:
         if there:
             frame = traces.read(there, COLUMNS)
             varied = {
-                key.rpartition(".")[2]: {settings.id: settings.get(key) for settings in there.values()}
+                last(key): {settings.id: settings.get(key) for settings in there.values()}
                 for key in self.plan.swept
             }
             self.console.print()

@@ -49,6 +49,14 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
     return built
 
 
+def optimal_lengthscale(settings: Settings) -> float:
+    """θ̂* for the problem, kernel and regulariser of a run."""
+    from lbbench.methods.oracle import estimate_lengthscale
+
+    gp = settings["gp"]
+    return estimate_lengthscale(problem(settings), KERNELS[gp["kernel"]], gp["regulariser"])
+
+
 def method(settings: Settings, objective: Problem) -> Method:
     """The method of a run, not yet started."""
     gp = settings["gp"]
@@ -56,9 +64,7 @@ def method(settings: Settings, objective: Problem) -> Method:
     own: dict[str, Any] = {key: value for key, value in settings["method"].items() if key != "name"}
     own |= {key: growth.parse(own[key]) for key in ("g", "b") if key in own}
     if own.get("lengthscale") == "auto":
-        from lbbench.methods.oracle import estimate_lengthscale
-
-        own["lengthscale"] = estimate_lengthscale(objective, surrogate.kernel, surrogate.regulariser)
+        own["lengthscale"] = optimal_lengthscale(settings)
     if "theta0" in own:
         own["shrinking"] = Shrinking(**{field.name: own.pop(field.name) for field in fields(Shrinking)})
     built: Method = find(METHODS[settings.method])(surrogate=surrogate, **own)

@@ -13,7 +13,7 @@ from lbbench.errors import UsageError
 from lbbench.problems.materials import require_data
 from lbbench.study import machine
 from lbbench.study.checks import printable
-from lbbench.study.overrides import Plan
+from lbbench.study.overrides import Plan, last
 from lbbench.study.settings import Settings, compose
 from lbbench.study.traces import trace_path
 
@@ -30,7 +30,7 @@ class Run:
     @property
     def name(self) -> str:
         """Problem, method, the settings that were swept, and the seed."""
-        varied = {key.rpartition(".")[2]: self.settings.get(key) for key in self.swept}
+        varied = {last(key): self.settings.get(key) for key in self.swept}
         parts = [f"{key}={value}" for key, value in varied.items() if value is not None]
         return " ".join([self.settings.problem, self.settings.method, *parts, f"seed={self.seed}"])
 

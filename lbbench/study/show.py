@@ -60,14 +60,12 @@ def _text(value: Any) -> str:
 
 def _facts(settings: Settings) -> Iterator[str]:
     from lbbench.domain import Pool
-    from lbbench.gp.kernels import KERNELS
-    from lbbench.methods.oracle import estimate_lengthscale
     from lbbench.study import build
 
     problem, gp = build.problem(settings), settings["gp"]
     domain = problem.domain
     kind = f"pool of {domain.size} candidates" if isinstance(domain, Pool) else "box"
-    theta = estimate_lengthscale(problem, KERNELS[gp["kernel"]], gp["regulariser"])
+    theta = build.optimal_lengthscale(settings)
     bounds = ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in zip(*domain.bounds, strict=True))
     yield f"domain        {kind}, {domain.dim} inputs"
     yield f"bounds        {bounds}"

@@ -97,8 +97,10 @@ def read_runs(path: Path) -> list[dict[str, Any]]:
         version, runs = content["schema_version"], content.get("runs", [content])
         whole = all(run["settings"]["method"]["name"] and run["settings"]["problem"]["name"] for run in runs)
         whole = whole and all(isinstance(run["seed"], int) for run in runs)
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise UsageError(f"{path} is no trace ({_reason(error)})") from None
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise UsageError(f"{path} is no trace (its metadata are not lbbench's)") from None
     if version != SCHEMA_VERSION:
         raise UsageError(f"{path} has traces of version {version}, not {SCHEMA_VERSION}")
     if not whole or not set(SCHEMA.names) <= set(schema.names):
@@ -129,4 +131,4 @@ def read_table(paths: Iterable[Path], columns: Sequence[str] | None = None) -> p
 
 
 def _reason(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__

@@ -1,12 +1,13 @@
 """The paper's figures, and two more, drawn from traces. Light to import: the families load once something is drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from lbbench.report.collection import Collection, Variant
+    from lbbench.report.collection import Collection
     from lbbench.report.figures.canvas import Sheet
+    from lbbench.report.variants import Variant
 
 # Each figure, and the command that makes the traces that it needs (none for figure 1).
 SOURCES = {
@@ -20,11 +21,11 @@ SOURCES = {
 FORMATS = ("png", "pdf")
 
 
-class Drawing(NamedTuple):
-    """What `draw` did: the files written, the names of figures that lacked traces, and the variants drawn."""
+class Drawn(NamedTuple):
+    """What became of a figure: the files written, none if it lacked traces, and the variants in it."""
 
+    name: str
     files: list[Path]
-    lacking: list[str]
     variants: "list[Variant]"
 
 
@@ -37,8 +38,8 @@ def draw(
     problems: Sequence[str] = (),
     swept: Sequence[str] = (),
     suffix: str = "",
-) -> Drawing:
-    """Draw the named figures (keys of `SOURCES`) into `<out>/figures`, each in all `formats`.
+) -> Iterator[Drawn]:
+    """Draw the named figures (keys of `SOURCES`) one by one into `<out>/figures`, each in all `formats`.
 
     `problems` are those that figure 2 shows (else Michalewicz, or what is at hand), and `swept` the last names of the
     settings that figure 4 varies (else those that vary at hand). `suffix` ends the names of files made from traces.
@@ -56,13 +57,10 @@ def draw(
         "time": lambda: times.draw(collection),
         "candidates": lambda: candidates.draw(collection),
     }
-    drawing = Drawing([], [], [])
-    with style.context(["default", canvas.STYLE]):  # whatever the user's matplotlibrc says
-        for name in names:
-            sheets = families[name]()
-            if not sheets:
-                drawing.lacking.append(name)
-            for sheet in sheets:
-                drawing.files.extend(canvas.save(sheet, out / "figures", formats, suffix if sheet.variants else ""))
-                drawing.variants.extend(sheet.variants)
-    return drawing
+    for name in names:
+        files, variants = [], []
+        with style.context(["default", canvas.STYLE]):  # whatever the user's matplotlibrc says
+            for sheet in families[name]():
+                files += canvas.save(sheet, out / "figures", formats, suffix if sheet.variants else "")
+                variants += sheet.variants
+        yield Drawn(name, files, variants)

@@ -8,11 +8,12 @@ import pandas as pd
 from matplotlib import colormaps
 
 from lbbench import growth
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas, lengthscales, regrets
+from lbbench.report.lengthscales import bins, chosen
 from lbbench.report.stats import curves
+from lbbench.report.variants import Variant, by_problem, shared_changes, typed
 from lbbench.study.overrides import GROWTHS
-from lbbench.study.settings import Settings
 
 USUAL = "g"  # the paper's ablation
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "simple_regret"]
@@ -28,7 +29,7 @@ def draw(collection: Collection, swept: Sequence[str]) -> list[canvas.Sheet]:
     sheets = []
     for keys in wanted:
         problems = {}
-        for problem, variants in canvas.by_problem(collection.variants).items():
+        for problem, variants in by_problem(collection.variants).items():
             if panels := ablations(variants, keys, at_least=1 if swept else 2):
                 problems[problem] = panels
         name = "figure4" if keys == (USUAL,) else f"figure4-{'-'.join(keys)}"
@@ -41,7 +42,7 @@ def draw(collection: Collection, swept: Sequence[str]) -> list[canvas.Sheet]:
 def varying(variants: Sequence[Variant]) -> list[str]:
     """The settings in which alone some variants of one method and problem differ; g alone if it is among them."""
     keys = dict.fromkeys(key for variant in variants for key in variant.changed if key != "iterations")
-    problems = canvas.by_problem(variants).values()
+    problems = by_problem(variants).values()
     found = [key for key in keys if any(ablations(own, (key,), at_least=2) for own in problems)]
     return [USUAL] if USUAL in found else found
 
@@ -51,7 +52,7 @@ def ablations(variants: Sequence[Variant], keys: Sequence[str], at_least: int) -
     groups: dict[str, dict[str, dict[Any, Variant]]] = {}
     for variant in variants:
         if own := values(variant, keys):
-            settings = Settings(variant.settings).flat
+            settings = variant.settings.flat
             rest = repr(sorted((key, value) for key, value in settings.items() if key not in own))
             group = groups.setdefault(variant.method, {}).setdefault(rest, {})
             meaning = tuple(_meaning(key, value, settings["iterations"]) for key, value in own.items())
@@ -67,7 +68,7 @@ def ablations(variants: Sequence[Variant], keys: Sequence[str], at_least: int) -
 
 def values(variant: Variant, keys: Sequence[str]) -> dict[str, Any]:
     """What a variant has for each of the keys that it has."""
-    settings = Settings(variant.settings).flat
+    settings = variant.settings.flat
     return {key: settings[key] for key in keys if key in settings}
 
 
@@ -86,26 +87,26 @@ def _place(own: Mapping[str, Any]) -> list[Any]:
 
 def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mapping[str, list[Variant]]) -> canvas.Sheet:
     variants = [variant for own in panels.values() for variant in own]
-    labels = [_label(own) for own in sorted((values(variant, keys) for variant in variants), key=_place)]
+    labels = [typed(own) for own in sorted((values(variant, keys) for variant in variants), key=_place)]
     looks = _looks(list(dict.fromkeys(labels)))
-    shared = canvas.shared_changes(variants)
+    shared = shared_changes(variants)
     frame = collection.read(variants, COLUMNS)
     table = curves(frame[frame["t"] >= 0], "simple_regret")
-    chosen = lengthscales.chosen(collection, variants)
-    rows = 2 if len(chosen) else 1
+    thetas = chosen(collection, variants)
+    rows = 2 if len(thetas) else 1
     width = max(4.5, canvas.panels_width(len(panels)))
     figure, axes = canvas.grid(rows, len(panels), width, 1.9, sharex="row", sharey="row")
     for column, own in enumerate(panels.values()):
         regret = axes[0, column]
         for variant in own:
-            label = _label(values(variant, keys))
+            label = typed(values(variant, keys))
             regrets.plot_mean(regret, canvas.only(table, variant), label=label, **looks[label])
         regrets.scale_simple_regret(regret, table["mean"])
-        name = canvas.short_label(own[0], shared | values(own[0], keys))
+        name = own[0].label(shared | values(own[0], keys))
         regret.set_title(f"{name} ({canvas.seed_count(own)})")
         canvas.label_iterations(regret)
         if rows > 1:
-            _plot_lengthscales(axes[1, column], chosen, own, keys, looks)
+            _plot_lengthscales(axes[1, column], thetas, own, keys, looks)
     axes[0, 0].set_ylabel("simple regret")
     if rows > 1:
         axes[1, 0].set_ylabel("proportion of iterations")
@@ -114,21 +115,17 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
 
 
 def _plot_lengthscales(
-    axes: Any, chosen: pd.DataFrame, own: Sequence[Variant], keys: Sequence[str], looks: Mapping[str, dict[str, Any]]
+    axes: Any, thetas: pd.DataFrame, own: Sequence[Variant], keys: Sequence[str], looks: Mapping[str, dict[str, Any]]
 ) -> None:
-    edges = lengthscales.bins(chosen["lengthscale"])
+    edges = bins(thetas["lengthscale"])
     for variant in own:
-        found = canvas.only(chosen, variant)["lengthscale"]
+        found = canvas.only(thetas, variant)["lengthscale"]
         if len(found):
-            look = looks[_label(values(variant, keys))]
+            look = looks[typed(values(variant, keys))]
             lengthscales.plot_proportions(axes, found, edges, histtype="step", **look)
     lengthscales.mark_optimum(axes.axvline, own)
     canvas.label_decades(axes.xaxis)
     axes.set_xlabel("length scale θ")
-
-
-def _label(own: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in own.items())
 
 
 def _looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:

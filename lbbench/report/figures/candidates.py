@@ -7,6 +7,7 @@ from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas
 from lbbench.report.figures.lengthscales import mark_optimum
 from lbbench.report.style import colour
+from lbbench.report.variants import shared_changes
 
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "lengthscale", "candidates", "eliminated"]
 
@@ -16,7 +17,7 @@ def draw(collection: Collection) -> list[canvas.Sheet]:
     variants = [variant for variant in collection.usual() if variant.method == "lb"]
     if not variants:
         return []
-    shared = canvas.shared_changes(variants)
+    shared = shared_changes(variants)
     frame = collection.read(variants, COLUMNS)
     frame = frame[frame["t"] > 0]
     figure, axes = canvas.grid(1, len(variants), canvas.panels_width(len(variants)), 2.4)

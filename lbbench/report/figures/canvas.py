@@ -1,5 +1,6 @@
-"""What all figures share: their look in print, names for legends, and how they are saved."""
+"""What all figures share: their look in print, their legend, and how they are saved."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from lbbench.report import style
-from lbbench.report.collection import Variant
+from lbbench.report.variants import Variant, typed
 
 STYLE: dict[str, Any] = {
     "font.size": 8,
@@ -37,8 +38,10 @@ STYLE: dict[str, Any] = {
 }
 WIDTH = 7.0  # inches of a page's text
 CHARACTERS = 16  # to an inch of legend
+LINE = 0.21  # inches of a line of the legend
 HANDLE = 9  # characters that the line beside a label takes
 WITHIN = {10.0: (1.0, 2.0, 3.0, 5.0), 1000.0: (1.0, 3.0)}  # labels in a decade where an axis spans less than a ratio
+PLAIN = (5e-5, 5e5)  # numbers between that are written without a power of ten
 MARKS = 5  # markers on a curve
 UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 
@@ -53,7 +56,7 @@ class Sheet(NamedTuple):
 
 def grid(rows: int, columns: int, width: float, height: float, **share: Any) -> tuple[Figure, Any]:
     """A figure of panels, each `height` inches high, and its axes `(rows, columns)`."""
-    figure = Figure(figsize=(width, rows * height + 0.6), layout="constrained")  # the rest is for the legend
+    figure = Figure(figsize=(width, rows * height + LINE), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **share)
 
 
@@ -68,6 +71,7 @@ def save(sheet: Sheet, folder: Path, formats: Sequence[str], suffix: str) -> lis
     files = [folder / f"{sheet.name}{suffix}.{kind}" for kind in formats]
     for file, kind in zip(files, formats, strict=True):
         sheet.figure.savefig(file, metadata=UNDATED[kind])
+        sheet.figure.set_layout_engine("none")  # the panels stay where they are now
     return files
 
 
@@ -86,18 +90,6 @@ def look(method: str, length: int) -> dict[str, Any]:
     return {"color": colour, "linestyle": line, "marker": marker, "markevery": every, "zorder": 3 - 0.1 * place}
 
 
-def shared_changes(variants: Sequence[Variant]) -> dict[str, Any]:
-    """The changes from the defaults that all variants have in common."""
-    common = set.intersection(*(set(variant.changed.items()) for variant in variants)) if variants else set()
-    return {key: value for key, value in variants[0].changed.items() if (key, value) in common} if common else {}
-
-
-def short_label(variant: Variant, shared: Mapping[str, Any]) -> str:
-    """The label of a variant without the changes that all in the figure share."""
-    changes = [f"{key}={value}" for key, value in variant.changed.items() if key not in shared]
-    return style.label(variant.method) + (f" ({', '.join(changes)})" if changes else "")
-
-
 def seed_count(variants: Sequence[Variant]) -> str:
     """How many seeds the variants have: `n = 10`, or `n = 3–10`."""
     counts = sorted({len(variant.seeds) for variant in variants})
@@ -105,20 +97,27 @@ def seed_count(variants: Sequence[Variant]) -> str:
 
 
 def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
-    """One legend below all panels; its title says what is drawn, and what all in the figure have in common."""
+    """A legend below all panels, in a strip of its own.
+
+    Its title says what is drawn, and what all in the figure have in common.
+    """
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    notes = [note, *(f"{key}={value}" for key, value in shared.items())]
+    notes = [note, typed(shared)] if shared else [note]
     room = int(CHARACTERS * figure.get_figwidth())
+    title = fill("; ".join(notes), room)
     widths = [len(label) + HANDLE for label in handles]
+    columns = len(handles) if sum(widths) <= room else max(1, room // max(widths))
+    lines = title.count("\n") + 1 + math.ceil(len(handles) / columns)
+    figure.set_figheight(figure.get_figheight() + LINE * lines)
     legend = figure.legend(
         list(handles.values()),
         list(handles),
-        title=fill("; ".join(notes), room),
+        title=title,
         loc="outside lower center",
-        ncols=len(handles) if sum(widths) <= room else max(1, room // max(widths)),
+        ncols=columns,
         handlelength=2.6,
     )
     legend.get_title().set_multialignment("center")
@@ -130,14 +129,6 @@ def only(frame: pd.DataFrame, variant: Variant) -> pd.DataFrame:
     return frame[own]
 
 
-def by_problem(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
-    """The variants of each problem."""
-    problems: dict[str, list[Variant]] = {}
-    for variant in variants:
-        problems.setdefault(variant.problem, []).append(variant)
-    return problems
-
-
 def label_iterations(axes: Axes) -> None:
     """The axis of t, labelled at whole numbers."""
     axes.set_xlabel("iteration t")
@@ -145,9 +136,10 @@ def label_iterations(axes: Axes) -> None:
 
 
 def label_decades(axis: Axis) -> None:
-    """Labels on a log axis as plain numbers: the more within a decade, the fewer decades the axis has."""
+    """Labels on a log axis, as plain numbers where they are short; the fewer decades, the more within a decade."""
     low, high = axis.get_view_interval()
     subs = next((subs for ratio, subs in WITHIN.items() if high < ratio * low), (1.0,))
     axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    if low > PLAIN[0] and high < PLAIN[1]:
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())

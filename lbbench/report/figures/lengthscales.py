@@ -1,6 +1,6 @@
 """Figure 2: how often each method chose which length scale."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,21 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lbbench.domain import Array
-from lbbench.errors import UsageError
-from lbbench.gp.kernels import KERNELS
-from lbbench.methods.oracle import estimate_lengthscale
-from lbbench.report.collection import Collection, Variant
+from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas
+from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
 from lbbench.report.style import colour
-from lbbench.study import build
-from lbbench.study.settings import Settings
+from lbbench.report.variants import Variant, by_problem, shared_changes
 
 USUAL = "michalewicz"  # the paper's problem
-BINS = 40
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # text
 HEIGHT = 0.95  # inches of a panel
 OPTIMUM = r"$\hat{\theta}^*$"
-COLUMNS = ["problem", "method", "run_id", "seed", "t", "lengthscale"]
 
 
 def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
@@ -35,44 +30,37 @@ def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
     variants = [variant for variant in variants if len(canvas.only(frame, variant))]
     if not variants:
         return []
-    shared = canvas.shared_changes(variants)
-    columns = canvas.by_problem(variants)
-    labels = list(dict.fromkeys(canvas.short_label(variant, shared) for variant in variants))
-    size = (len(labels), len(columns))
-    figure, axes = canvas.grid(*size, max(4.5, canvas.panels_width(size[1])), HEIGHT, sharex="col", sharey=True)
-    for column, (problem, own) in enumerate(columns.items()):
-        edges = bins(frame[frame["problem"] == problem]["lengthscale"])
-        rows = [labels.index(canvas.short_label(variant, shared)) for variant in own]
-        for row in set(range(len(labels))).difference(rows):
-            axes[row, column].set_axis_off()
-        axes[0, column].set_title(f"{problem} ({canvas.seed_count(own)})")
-        axes[max(rows), column].set_xlabel("length scale θ")
-        axes[max(rows), column].tick_params(labelbottom=True)
-        for row, variant in zip(rows, own, strict=True):
-            panel = axes[row, column]
-            panel.text(0.015, 0.95, labels[row], transform=panel.transAxes, va="top", bbox=BEHIND)
+    shared = shared_changes(variants)
+    columns = by_problem(variants)
+    labels = list(dict.fromkeys(variant.label(shared) for variant in variants))
+    width = max(4.5, canvas.panels_width(len(columns)))
+    figure, axes = canvas.grid(len(labels), len(columns), width, HEIGHT, sharex="col", sharey=True)
+    for panels, (problem, own) in zip(axes.T, columns.items(), strict=True):
+        panels[0].set_title(f"{problem} ({canvas.seed_count(own)})")
+        plot_problem(dict(zip(labels, panels, strict=True)), {variant.label(shared): variant for variant in own}, frame)
+    figure.supylabel("proportion of iterations", fontsize=8)
+    canvas.add_legend(figure, "all iterations of n seeds", shared)
+    return [canvas.Sheet("figure2", figure, variants)]
+
+
+def plot_problem(panels: Mapping[str, Axes], variants: Mapping[str, Variant], frame: pd.DataFrame) -> None:
+    """The histogram of each variant of a problem in the panel with its label; panels of none stay empty."""
+    (problem,) = {variant.problem for variant in variants.values()}
+    edges = bins(frame[frame["problem"] == problem]["lengthscale"])
+    for label, panel in panels.items():
+        if variant := variants.get(label):
+            panel.text(0.015, 0.95, label, transform=panel.transAxes, va="top", bbox=BEHIND)
             panel.margins(y=0.3)  # room for that text
             panel.tick_params(labelleft=True)
             values = canvas.only(frame, variant)["lengthscale"]
             plot_proportions(panel, values, edges, color=colour(variant.method), histtype="stepfilled", alpha=0.85)
             mark_optimum(panel.axvline, [variant])
             canvas.label_decades(panel.xaxis)
-    figure.supylabel("proportion of iterations", fontsize=8)
-    canvas.add_legend(figure, "all iterations of n seeds", shared)
-    return [canvas.Sheet("figure2", figure, variants)]
-
-
-def chosen(collection: Collection, variants: Sequence[Variant]) -> pd.DataFrame:
-    """The rows of the search steps that chose a length scale."""
-    frame = collection.read(variants, COLUMNS)
-    return frame[(frame["t"] > 0) & frame["lengthscale"].notna()]
-
-
-def bins(values: pd.Series) -> Array:
-    """Edges of bins that are equally wide on a log axis, over the range of the values."""
-    low, high = np.log(values.min()), np.log(values.max())
-    margin = 0.02 * (high - low) + 0.01
-    return np.exp(np.linspace(low - margin, high + margin, BINS + 1))
+            lowest = panel
+        else:
+            panel.set_axis_off()
+    lowest.set_xlabel("length scale θ")
+    lowest.tick_params(labelbottom=True)
 
 
 def plot_proportions(axes: Axes, values: pd.Series, edges: Array, **look: Any) -> None:
@@ -86,15 +74,3 @@ def mark_optimum(line: Any, variants: Sequence[Variant]) -> None:
     optima = {optimal_lengthscale(variant) for variant in variants}
     if len(optima) == 1 and None not in optima:
         line(*optima, color="black", linestyle=(0, (4, 2)), linewidth=1.0, label=OPTIMUM)
-
-
-def optimal_lengthscale(variant: Variant) -> float | None:
-    """θ̂* for the problem, kernel and regulariser of a variant; None where the problem is not installed here."""
-    settings = Settings(variant.settings)
-    if variant.problem not in build.PROBLEMS:
-        return None
-    try:
-        problem = build.problem(settings)
-    except UsageError:
-        return None
-    return estimate_lengthscale(problem, KERNELS[settings["gp"]["kernel"]], settings["gp"]["regulariser"])

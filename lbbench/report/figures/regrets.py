@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas
 from lbbench.report.stats import REGRETS, curves
+from lbbench.report.variants import by_problem, shared_changes
 
 DECADES = 4  # of simple regret that are told apart, from the largest down
 COLUMNS = ["problem", "method", "run_id", "seed", "t", *REGRETS]
@@ -21,8 +22,8 @@ def draw(collection: Collection) -> list[canvas.Sheet]:
     variants = collection.usual()
     if not variants:
         return []
-    shared = canvas.shared_changes(variants)
-    columns = canvas.by_problem(variants)
+    shared = shared_changes(variants)
+    columns = by_problem(variants)
     frame = collection.read(variants, COLUMNS)
     frame = frame[frame["t"] >= 0]  # from the end of the initial design on
     width = canvas.panels_width(len(columns))
@@ -32,7 +33,7 @@ def draw(collection: Collection) -> list[canvas.Sheet]:
         for panel, (problem, own) in zip(row, columns.items(), strict=True):
             for variant in own:
                 curve = canvas.only(table, variant)
-                label = canvas.short_label(variant, shared)
+                label = variant.label(shared)
                 plot_mean(panel, curve, label=label, **canvas.look(variant.method, len(curve)))
             if regret == "simple_regret":
                 scale_simple_regret(panel, table[table["problem"] == problem]["mean"])

@@ -3,6 +3,7 @@
 from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas
 from lbbench.report.stats import curves
+from lbbench.report.variants import by_problem, shared_changes
 
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "suggest_s"]
 
@@ -12,8 +13,8 @@ def draw(collection: Collection) -> list[canvas.Sheet]:
     variants = collection.usual()
     if not variants:
         return []
-    shared = canvas.shared_changes(variants)
-    columns = canvas.by_problem(variants)
+    shared = shared_changes(variants)
+    columns = by_problem(variants)
     frame = collection.read(variants, COLUMNS)
     table = curves(frame[frame["t"] > 0], "suggest_s")
     figure, axes = canvas.grid(1, len(columns), canvas.panels_width(len(columns)), 1.9, sharey=True)
@@ -21,7 +22,7 @@ def draw(collection: Collection) -> list[canvas.Sheet]:
         for variant in own:
             curve = canvas.only(table, variant)
             look = canvas.look(variant.method, len(curve)) | {"linewidth": 0.8}
-            label = canvas.short_label(variant, shared)
+            label = variant.label(shared)
             canvas.plot_band(panel, curve, "median", curve["lower"], curve["upper"], label=label, **look)
         panel.set(title=f"{problem} ({canvas.seed_count(own)})", yscale="log")
         canvas.label_iterations(panel)

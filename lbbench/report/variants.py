@@ -1,0 +1,44 @@
+"""One setting of a method on a problem, which is what one curve shows, and what several have in common."""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lbbench.report import style
+from lbbench.study.settings import Settings
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One setting of one method on one problem, and the seeds at hand."""
+
+    problem: str
+    method: str
+    run_id: str
+    settings: Settings
+    seeds: tuple[int, ...]
+    changed: Mapping[str, Any]  # the last name of each setting that is not as in configs/, with its value
+
+    def label(self, shared: Container[str] = ()) -> str:
+        """The method, and what is not as usual, but for the `shared` settings: `LB`, or `LB (g=t^0.25)`."""
+        changes = typed({key: value for key, value in self.changed.items() if key not in shared})
+        return style.label(self.method) + (f" ({changes})" if changes else "")
+
+
+def typed(settings: Mapping[str, Any]) -> str:
+    """Settings as they are typed: `kernel=rbf, g=t^0.25`."""
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def shared_changes(variants: Sequence[Variant]) -> dict[str, Any]:
+    """The changes from the defaults that all variants have in common."""
+    changes = list(variants[0].changed.items()) if variants else []
+    return dict(change for change in changes if all(change in variant.changed.items() for variant in variants))
+
+
+def by_problem(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
+    """The variants of each problem."""
+    problems: dict[str, list[Variant]] = {}
+    for variant in variants:
+        problems.setdefault(variant.problem, []).append(variant)
+    return problems
