@@ -95,8 +95,7 @@ class Session:
         if there:
             frame = traces.read(there, COLUMNS)
             varied = {
-                last(key): {settings.id: settings.get(key) for settings in there.values()}
-                for key in self.plan.swept
+                last(key): {settings.id: settings.get(key) for settings in there.values()} for key in self.plan.swept
             }
             self.console.print()
             show(self.closing(frame, varied), self.console, titled=False)
