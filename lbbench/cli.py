@@ -35,7 +35,7 @@ Overrides = Annotated[
 
 Filters = Annotated[
     list[str] | None,
-    typer.Argument(metavar="KEY=VALUE[,VALUE]", help="Own keys, and settings to keep runs by.", show_default=False),
+    typer.Argument(metavar="KEY=VALUE[,VALUE]", help="See above; commas give several.", show_default=False),
 ]
 
 
@@ -55,7 +55,7 @@ def run(overrides: Overrides = None) -> None:
 
 @app.command()
 def ablate(overrides: Overrides = None) -> None:
-    """Vary a setting or two: runs what is missing, prints the table, draws Figure 4 into <out>/figures.
+    """Vary a setting or two. Runs what is missing, prints the table, draws Figure 4 into <out>/figures.
 
     lbbench ablate g=t^0.25,t^0.5,t^0.75
     """
@@ -66,7 +66,9 @@ def ablate(overrides: Overrides = None) -> None:
 
 @app.command()
 def plot(arguments: Filters = None) -> None:
-    """Draw the figures that the traces at hand allow into <out>/figures: figure=1,2,3,4,time,candidates format=png,pdf.
+    """Draw all figures that the traces allow. They go to <out>/figures.
+
+    Own keys: figure=1,2,3,4,time,candidates format=png,pdf; all others choose traces.
 
     lbbench plot figure=3 problem=agnp
     """
@@ -81,7 +83,10 @@ def plot(arguments: Filters = None) -> None:
 
 @app.command()
 def table(arguments: Filters = None) -> None:
-    """Tables of the traces at hand: final regrets, ranks, tests, Table 1's factors, run times.
+    """Print final regrets, ranks, tests and times. Also Table 1's factors.
+
+    Own keys: table=summary,ranks,tests,factors,times format=text|markdown|csv|latex variants=usual|all; all others
+    choose traces.
 
     lbbench table problem=agnp format=latex table=summary
     """
@@ -111,7 +116,9 @@ def table(arguments: Filters = None) -> None:
 
 @app.command()
 def export(arguments: Filters = None) -> None:
-    """Collect traces into a few compact files below to= (default: <out>/paper); +experiment= takes that preset's runs.
+    """Collect traces in a few compact files. One per problem, below to= (default: <out>/paper).
+
+    Own keys: to= force=true|false, and +experiment= for the runs of a preset; all others choose traces.
 
     lbbench export +experiment=figure3 to=results/paper
     """
@@ -136,7 +143,9 @@ def export(arguments: Filters = None) -> None:
 
 @app.command()
 def report(arguments: Filters = None) -> None:
-    """One HTML file, to be read offline: curves, tables, tests, settings, provenance: <out>/report.html, or to=.
+    """Write all results into one HTML file. It is read offline: <out>/report.html, or to=.
+
+    Own keys: to= variants=usual|all; all others choose traces.
 
     lbbench report problem=agnp method=lb,mle
     """
@@ -189,7 +198,7 @@ def show(overrides: Overrides = None) -> None:
 
 @app.command()
 def findings(overrides: Overrides = None) -> None:
-    """Check the paper's findings on the traces of +experiment=findings; writes <out>/findings.md.
+    """Check the paper's findings on traces. Those of +experiment=findings; writes <out>/findings.md.
 
     lbbench findings
     """
@@ -210,7 +219,7 @@ def findings(overrides: Overrides = None) -> None:
 
 @app.command()
 def doctor() -> None:
-    """Check what lbbench needs: versions, cores, memory, disk, data, configs."""
+    """Check what lbbench needs. Versions, cores, memory, disk, data, configs."""
     from lbbench.study.doctor import checks
 
     healthy = True

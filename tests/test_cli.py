@@ -145,6 +145,7 @@ def test_bare_command_prints_its_help(tmp_path):
     bare = lbbench(cwd=tmp_path)
     assert bare.returncode == 0
     assert bare.stdout.startswith("Usage: ")
+    assert "..." not in bare.stdout.partition("Commands:")[2]  # no line is cut
     assert bare.stderr == ""
 
 
