@@ -182,13 +182,10 @@ def traces(tmp_path_factory):
 
 UNWRITABLE = {
     "plot figure=1 out=file": "file/figures cannot be used: Not a directory",
-    "plot figure=1 out=/proc/nowhere": "/proc/nowhere",
-    "report to=file/deeper": "file cannot be used: File exists",
     "report to=results": "results cannot be used: Is a directory",
     f"report to={'a' * 300}": "File name too long",
     "export to=file": "file is a file",
     "export to=file/deeper": "file/deeper",
-    "export to=/proc/nowhere": "/proc/nowhere",
 }
 
 
@@ -204,12 +201,10 @@ def test_what_cannot_be_written_to_is_one_line(line, traces, tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("line", ["list", "table out=."])
-def test_a_reader_that_has_seen_enough_ends_the_command_quietly(line, traces):
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly():
     reading, writing = os.pipe()
     os.close(reading)
-    command = [*COMMAND, *line.split()]
-    result = subprocess.run(command, cwd=traces.parent, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+    result = subprocess.run([*COMMAND, "list"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(writing)
     assert (result.returncode, result.stderr) == (1, "")
 

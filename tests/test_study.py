@@ -7,6 +7,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from lbbench.domain import Box
+from lbbench.methods.base import Step
+from lbbench.optimizer import Optimizer
 from lbbench.problems.synthetic import berkenkamp
 from lbbench.report.terminal import Session
 from lbbench.study import loop, traces
@@ -143,3 +146,32 @@ def test_a_small_pool_can_be_played_past_its_size():
     assert len(found) == 164 + 20
     assert found[found.t <= 0].x.map(tuple).nunique() == 164
     assert (found[found.t > 0].simple_regret == 0).all()
+
+
+def test_what_is_random_in_a_step_depends_on_seed_and_step_alone():
+    class Draws:
+        """Draws so many numbers in each step, and notes the first."""
+
+        def __init__(self, count):
+            self.count, self.first = count, []
+
+        def start(self, data):
+            pass
+
+        def suggest(self, data, t, maximise, rng):
+            self.first.append(rng.random(self.count)[0])
+            rng.integers(2**31, dtype=np.uint32)  # leaves half of a 64-bit draw behind
+            return Step(point=np.array([[0.5]]))
+
+        def observe(self, step, t, y):
+            return step
+
+    def first(count, seed):
+        method = Draws(count)
+        optimizer = Optimizer(Box(np.zeros(1), np.ones(1)), method, seed=seed, initial=1)
+        for _ in range(6):
+            optimizer.tell(optimizer.ask(), 0.0)
+        return method.first
+
+    assert first(1, seed=0) == first(1000, seed=0)
+    assert len({*first(1, seed=0), *first(1, seed=1)}) == 10
