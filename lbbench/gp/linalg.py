@@ -39,8 +39,9 @@ def solve_lower(factor: Array, right: Array) -> Array:
     return np.reshape(lapack.dtrtrs(factor, right, lower=1)[0], right.shape)
 
 
-def multiply_lower(factor: Array, rows: Array, transposed: bool = False) -> Array:
-    """Lower triangular `(n, n)` factor (or its transpose) times each row of `(k, n)` rows, in half a product's time."""
-    if rows.size == 0:  # BLAS refuses it
-        return np.zeros(rows.shape)
-    return np.asarray(blas.dtrmm(1.0, factor, rows.T, lower=1, trans_a=int(transposed)).T)
+def multiply_lower(factor: Array, rows: Array, transposed: bool = False, overwrite: bool = False) -> Array:
+    """Lower triangular `(n, n)` factor (or its transpose) times each row of `(k, n)` rows, in half a product's time.
+
+    With `overwrite` the result may take the place of the rows.
+    """
+    return np.asarray(blas.dtrmm(1.0, factor, rows.T, lower=1, trans_a=int(transposed), overwrite_b=int(overwrite)).T)

@@ -57,16 +57,20 @@ class BoxPosterior:
         old, n = self.n, self.data.n
         if old == n:
             return
-        k = self.kernel.value(self.data.sqdist[old:n] / self.lengthscale**2)
-        cross = multiply_lower(self.inverse, k[:, :old])
-        schur = k[:, old:] - cross @ cross.T
+        schur = self.kernel.value(self.data.sqdist[old:n] / self.lengthscale**2)
+        if old:
+            cross = multiply_lower(self.inverse, schur[:, :old])
+            schur = schur[:, old:] - cross @ cross.T
         schur.flat[:: n - old + 1] += self.regulariser
         factor, jitter = safe_cholesky(schur)
-        grown = np.zeros((n, n), order="F")  # as BLAS wants it
-        grown[:old, :old] = self.inverse
-        grown[old:, :old] = -solve_lower(factor, cross @ self.inverse)
-        grown[old:, old:] = invert_lower(factor)
-        self.inverse = grown
+        inverse = invert_lower(factor)
+        if old:
+            grown = np.zeros((n, n), order="F")  # as BLAS wants it
+            grown[:old, :old] = self.inverse
+            grown[old:, :old] = -solve_lower(factor, cross @ self.inverse)
+            grown[old:, old:] = inverse
+            inverse = grown
+        self.inverse = inverse
         self.information_gain += float(np.log(np.diag(factor)).sum() - 0.5 * (n - old) * np.log(self.regulariser))
         self.jitter = max(self.jitter, jitter)
         self.n = n
@@ -80,8 +84,8 @@ class BoxPosterior:
         for start in range(0, len(points), size):
             block = slice(start, start + size)
             k = self.kernel.value(cdist(scaled[block], self._scaled, "sqeuclidean"))
-            whitened = multiply_lower(self.inverse, k)
             mean[block] = k @ self._weights
+            whitened = multiply_lower(self.inverse, k, overwrite=True)
             variance[block] = 1.0 - np.einsum("kn,kn->k", whitened, whitened)
         return mean, _std(variance)
 
@@ -95,7 +99,7 @@ class BoxPosterior:
         offset = points[:, :, None] / self.lengthscale - self._scaled.T  # (k, d, n); derivatives are by x/θ at first
         k, slope, curvature = self.kernel.curvature(np.einsum("kdn,kdn->kn", offset, offset))
         jacobian = (2.0 * slope)[:, None] * offset
-        whitened = multiply_lower(self.inverse, np.concatenate([k, jacobian.reshape(-1, n)]))
+        whitened = multiply_lower(self.inverse, np.concatenate([k, jacobian.reshape(-1, n)]), overwrite=True)
         white, white_jacobian = whitened[:count], whitened[count:].reshape(jacobian.shape)
         std = _std(1.0 - np.einsum("kn,kn->k", white, white))
         scale = 1.0 / np.maximum(std, 1e-12)
