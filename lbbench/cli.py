@@ -65,6 +65,28 @@ def ablate(overrides: Overrides = None) -> None:
 
 
 @app.command()
+def status(overrides: Overrides = None) -> None:
+    """Show how far the runs of a command line are. Without settings: those of all commands so far, and all at hand.
+
+    lbbench status +experiment=figure3
+    """
+    from lbbench.study.overrides import plan
+
+    planned = plan(overrides or [])
+    from lbbench.study import status as study
+
+    statuses = [study.status(run) for run in study.asked_for(planned)]
+    if not statuses:
+        raise UsageError(f"no runs in {planned.study['out']}; begin some: lbbench run method=lb problem=michalewicz")
+    from lbbench.report.progress import details, table
+    from lbbench.report.terminal import show
+
+    show(table(statuses), titled=False)
+    for line in details(statuses):
+        typer.echo(line)
+
+
+@app.command()
 def plot(arguments: Filters = None) -> None:
     """Draw all figures that the traces allow. They go to <out>/figures.
 
@@ -261,7 +283,9 @@ def main() -> None:
         code = _complain(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
         code = code if error.errno in MISPLACED else 1
     if code == INTERRUPTED:
-        print("lbbench: interrupted; finished runs are kept, the same command does the rest", file=sys.stderr)
+        print(
+            "lbbench: interrupted; all that was evaluated is kept, the same command goes on from there", file=sys.stderr
+        )
     sys.exit(code)
 
 

@@ -7,3 +7,15 @@ class UsageError(Exception):
 
 class NumericalError(ArithmeticError):
     """A computation lost positive definiteness or produced a value that is not finite."""
+
+
+class ObjectiveError(ArithmeticError):
+    """An objective has a value that is not finite, or is not the one that it was."""
+
+
+class StepError(Exception):
+    """What ended a run, as the cause: the step `t`, and its point `x` in user units, as far as they are known."""
+
+    def __init__(self, t: int | None, x: list[float] | None) -> None:
+        super().__init__(f"step {t}" + ("" if x is None else f" at x = {x}"))
+        self.t, self.x = t, x

@@ -1,7 +1,7 @@
 """Ask and tell: an initial design, then one method's suggestions."""
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from lbbench.acquisition import Acquisition, Maximiser
 from lbbench.domain import Array, Domain, Points, Pool
+from lbbench.errors import NumericalError
 from lbbench.gp.data import Data
 from lbbench.methods.base import Method, Step
 
@@ -44,19 +45,26 @@ class Optimizer:
         self._start = self._bits.state
         self._design = self.domain.initial(self.initial, generator(self.seed, "design", self.name))
 
-    def ask(self) -> Step:
-        """The next step: its `point`, and what the method thought of it."""
+    def ask(self, chosen: Points | None = None) -> Step:
+        """The next step: its `point`, and what the method thought of it.
+
+        With the point `chosen` by an earlier process for this step, the method is led through the step without a search
+        for the point; it ends in the same state, bit for bit.
+        """
         self.t += 1
         if self.t <= 0:
             return Step(point=self._design[[self.t - 1]])
         if self.t == 1:
+            if self.data.n == 0:
+                raise NumericalError("no value of the initial design is finite")
             self.method.start(self.data)
         rng = self._generator()
 
         def maximise(acquisition: Acquisition) -> Points:
-            return self.maximiser(acquisition, self.domain, self.data.best, rng)
+            return self.maximiser(acquisition, self.domain, self.data.best, rng) if chosen is None else chosen
 
-        return self.method.suggest(self.data, self.t, maximise, rng)
+        step = self.method.suggest(self.data, self.t, maximise, rng)
+        return step if chosen is None else replace(step, point=chosen)
 
     def _generator(self) -> Generator:
         """The generator of step t: the run's, 2⁶⁴ draws on from that of step t − 1, which is faster than a new one."""

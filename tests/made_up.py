@@ -5,6 +5,7 @@ import itertools
 from lbbench.study import traces
 from lbbench.study.checks import typed_tree
 from lbbench.study.configs import load, options
+from lbbench.study.run import place
 from lbbench.study.settings import Settings
 
 DESIGN = 2  # points of the initial design, of regret 9 each
@@ -47,7 +48,7 @@ def write(out, method, problem, seed, regrets, lengthscale=0.1, cpu="Abacus", **
         }
         for i, regret in enumerate(everything)
     ]
-    path = traces.trace_path(out, problem.replace("/", "_"), method, seed, own.id)
+    path = place(out, "traces", problem.replace("/", "_"), method, seed, own.id, "parquet")
     circumstances = {"versions": {"lbbench": "1.2.3"}, "commit": "abc", "cpu": cpu, "peak_memory_mb": 100.0 + seed}
     traces.write(path, rows, {"settings": dict(own.tree), "seed": seed, "threads": 1, "wall_s": 1.5, **circumstances})
     return path

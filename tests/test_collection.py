@@ -11,6 +11,7 @@ import pytest
 from lbbench.report.collection import Collection
 from lbbench.study import traces
 from lbbench.study.overrides import plan
+from lbbench.study.run import place
 from lbbench.study.runner import execute, runs
 from lbbench.study.settings import compose, defaults
 
@@ -78,7 +79,7 @@ def test_rows_come_in_the_order_of_the_variants_and_as_they_were_written(out):
     lb, fast = collection.variants[1:3]
     frame = collection.read([fast, lb])
     paths = [
-        traces.trace_path(out, "berkenkamp", "lb", seed, variant.run_id) for variant, seed in
+        place(out, "traces", "berkenkamp", "lb", seed, variant.run_id, "parquet") for variant, seed in
         ((fast, 0), (fast, 1), (fast, 2), (lb, 0), (lb, 1))
     ]  # fmt: skip
     pd.testing.assert_frame_equal(frame, traces.read(paths), check_exact=True)
@@ -90,7 +91,7 @@ def test_rows_come_in_the_order_of_the_variants_and_as_they_were_written(out):
 
 def test_a_run_in_two_files_counts_once(out):
     before = Collection.at(out)
-    path = traces.trace_path(out, "berkenkamp", "lb", 0, before.variants[1].run_id)
+    path = place(out, "traces", "berkenkamp", "lb", 0, before.variants[1].run_id, "parquet")
     shutil.copy(path, out / "traces" / "a copy.parquet")
     after = Collection.at(out)
     assert after.variants == before.variants

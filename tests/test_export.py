@@ -30,7 +30,7 @@ def study(tmp_path_factory):
     out = tmp_path_factory.mktemp("study")
     planned = plan(["method=lb,random,mcmc", "problem=berkenkamp,agnp", "iterations=12", "seeds=[1,3]", "jobs=1",
                     f"out={out}"])  # fmt: skip
-    assert not any(outcome.error for outcome in execute(runs(planned), planned.study, lambda outcome: None))
+    assert not any(outcome.failure for outcome in execute(runs(planned), planned.study, lambda outcome: None))
     return out
 
 

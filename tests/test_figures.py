@@ -33,7 +33,7 @@ def out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     for study in STUDIES:
         planned = plan([*study.split(), f"out={folder}"])
-        assert not any(outcome.error for outcome in execute(runs(planned), planned.study, lambda outcome: None))
+        assert not any(outcome.failure for outcome in execute(runs(planned), planned.study, lambda outcome: None))
     return folder
 
 

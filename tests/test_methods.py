@@ -27,7 +27,7 @@ def settings(*line):
 
 
 def rows(*line, seed=0):
-    return pd.DataFrame(loop.run(settings(*line), seed))
+    return pd.DataFrame(loop.play(settings(*line), seed))
 
 
 def search(*line, seed=0):

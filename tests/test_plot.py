@@ -30,7 +30,7 @@ def lines(out, *arguments):
 
 def study(out, *overrides):
     planned = plan(["iterations=5", "raw_samples=16", "jobs=1", f"out={out}", *overrides])
-    assert not any(outcome.error for outcome in execute(runs(planned), planned.study, lambda outcome: None))
+    assert not any(outcome.failure for outcome in execute(runs(planned), planned.study, lambda outcome: None))
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ def test_findings_are_written_from_a_study_and_keep_what_stands_by_hand(tmp_path
     todo = runs(planned)
     with pytest.raises(findings.UsageError, match=rf"{len(todo)} of {len(todo)} runs are missing.*lbbench run seeds=2"):
         findings.write(todo, tmp_path / "findings.md", "seeds=2")
-    assert not any(outcome.error for outcome in execute(todo, planned.study, lambda outcome: None))
+    assert not any(outcome.failure for outcome in execute(todo, planned.study, lambda outcome: None))
     file = tmp_path / "findings.md"
     findings.write(todo, file, "seeds=2")
     text = file.read_text()

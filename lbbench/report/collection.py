@@ -128,13 +128,14 @@ def _variants(found: Iterable[Trace]) -> list[Variant]:
     for trace in found:
         seeds.setdefault(trace.key[:3], []).append(trace.seed)
         settings[trace.key[:3]] = trace.settings
-    variants = [Variant(*key, settings[key], tuple(sorted(seeds[key])), _changed(settings[key])) for key in seeds]
+    variants = [variant(settings[key], sorted(seeds[key])) for key in seeds]
     return sorted(
         variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
     )
 
 
-def _changed(settings: Settings) -> dict[str, Any]:
-    """The last names of the settings that are not as in configs/, with their values."""
+def variant(settings: Settings, seeds: Iterable[int]) -> Variant:
+    """The variant of some settings, which knows what in them is not as in configs/."""
     usual = defaults(settings.method, settings.problem)
-    return {key: value for key, value in settings.flat.items() if value != usual.get(key)}
+    changed = {key: value for key, value in settings.flat.items() if value != usual.get(key)}
+    return Variant(settings.problem, settings.method, settings.id, settings, tuple(seeds), changed)

@@ -15,7 +15,7 @@ from lbbench.report.stats import final, paired, standard_error
 from lbbench.report.style import LABELS
 from lbbench.report.tables import Table, markdown, plus_minus
 from lbbench.study import build, traces
-from lbbench.study.runner import Run
+from lbbench.study.run import Run
 
 MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
 PROBLEMS = ("berkenkamp", "michalewicz", "agnp", "crossedbarrel")

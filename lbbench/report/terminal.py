@@ -1,19 +1,24 @@
 """A study at the terminal: what is missing is run, with progress; then the closing table."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from lbbench.errors import UsageError
 from lbbench.report.summaries import COLUMNS, Varied, summary
 from lbbench.report.tables import Table, grid
-from lbbench.study import traces
+from lbbench.study import failures, traces
+from lbbench.study.failures import Failure
 from lbbench.study.overrides import Plan, last
-from lbbench.study.runner import Outcome, Run, execute, prepare, runs
+from lbbench.study.run import Run
+from lbbench.study.runner import execute, forget, prepare, runs
+from lbbench.study.worker import PLAYER, Outcome
 
+INTERRUPTED = 130  # the exit code that a shell gives to Ctrl-C
 UNCUT = 1_000  # columns; the table takes what it needs of them
 
 
@@ -37,26 +42,50 @@ class Session:
         plan: Plan,
         console: Console | None = None,
         closing: Callable[[pd.DataFrame, Varied], Table] = summary,
+        player: str = PLAYER,
     ) -> None:
         self.plan = plan
         self.console = console or Console(highlight=False, soft_wrap=True)
         self.closing = closing
+        self.player = player
         self.runs = runs(plan)
 
     def run(self) -> int:
-        """Run what is missing and print the closing table. Returns the exit code: 1 if a run failed."""
-        prepare(Path(self.plan.study["out"]).expanduser())
-        force = self.plan.study["force"]
-        todo = [run for run in self.runs if force or not run.path.exists()]
-        skipped = len(self.runs) - len(todo)
-        if skipped:
-            self.console.print(f"{skipped} of {len(self.runs)} runs are already there (force=true runs them again)")
+        """Run what is missing and print the closing table.
+
+        Returns the exit code: 1 if a run failed, `INTERRUPTED` if the user stopped it.
+        """
+        study = self.plan.study
+        prepare(Path(study["out"]).expanduser(), self.plan.arguments)
+        done = [] if study["force"] else [run for run in self.runs if run.path.exists()]
+        for run in done:
+            forget(run)
+        todo = [run for run in self.runs if run not in done]
+        if done:
+            self._say(f"{len(done)} of {len(self.runs)} runs are already there (force=true runs them again)")
+        failed = {} if study["retry"] else _failed_before(todo)
+        if failed:
+            self._say(f"{len(failed)} of {len(self.runs)} runs failed before (retry=true tries them again)")
+        failed |= _unreadable(done)
+        todo = [run for run in todo if run not in failed]
         if todo:
-            self.console.print(f"{len(todo)} runs to do", style="dim")
+            self._say(f"{len(todo)} runs to do", style="dim")
         started = time.perf_counter()
-        failures = self._execute(todo) if todo else []
-        self._close(failures, len(todo), time.perf_counter() - started)
-        return 1 if failures else 0
+        outcomes = self._execute(todo) if todo else []
+        failed |= {outcome.run: outcome.failure for outcome in outcomes if outcome.failure is not None}
+        self._table([run for run in self.runs if run.path.exists() and run not in failed])
+        left = sum(outcome.status == "interrupted" for outcome in outcomes)
+        if outcomes:
+            seconds = time.perf_counter() - started
+            played = sum(outcome.status in ("done", "there") for outcome in outcomes)
+            self._say(f"{played} runs in {seconds:.0f} s; traces in {study['out']}/traces")
+        for run, failure in failed.items():
+            self._say(f"{failure.status}: {run.name}: {failure.reason}", style="red")
+            if run.failure.exists():
+                self._say(f"  {run.failure}", style="dim")
+        if left:
+            self._say(f"{left} runs are left")
+        return 1 if failed else INTERRUPTED if left else 0
 
     def _execute(self, todo: list[Run]) -> list[Outcome]:
         columns = (
@@ -69,40 +98,54 @@ class Session:
             TimeRemainingColumn(),
         )
         terminal = self.console.is_terminal
-        failures: list[Outcome] = []
         with Progress(*columns, console=self.console, disable=not terminal, transient=True) as progress:
             task = progress.add_task("runs", total=len(todo), failed="")
-            done = 0
+            done = failed = 0
 
             def report(outcome: Outcome) -> None:
-                nonlocal done
+                nonlocal done, failed
+                name = outcome.run.name
+                if outcome.status == "busy":
+                    self._say(f"waiting for {name}, which another process plays", style="dim")
+                if outcome.status in ("busy", "interrupted"):
+                    return
                 done += 1
-                if outcome.error is not None:
-                    failures.append(outcome)
-                    progress.update(task, failed=f"{len(failures)} failed")
-                    self.console.print(f"failed: {outcome.run.name}: {outcome.error}", markup=False)
+                if outcome.failure is not None:
+                    failed += 1
+                    progress.update(task, failed=f"{failed} failed")
+                    self._say(f"{outcome.status}: {name}: {outcome.failure.reason}")
+                elif not terminal and outcome.status == "there":
+                    self._say(f"[{done}/{len(todo)}] {name}: done by another process")
                 elif not terminal:
                     result = f"simple regret {outcome.simple_regret:.4g}, {outcome.seconds:.1f} s"
-                    self.console.print(f"[{done}/{len(todo)}] {outcome.run.name}: {result}", markup=False)
+                    self._say(f"[{done}/{len(todo)}] {name}: {result}")
                 progress.advance(task)
 
-            execute(todo, self.plan.study, report)
-        return failures
+            return execute(todo, self.plan.study, report, self.player)
 
-    def _close(self, failures: list[Outcome], attempted: int, seconds: float) -> None:
-        failed = {outcome.run.path for outcome in failures}
-        there = {run.path: run.settings for run in self.runs if run.path not in failed or run.path.exists()}
-        if there:
-            frame = traces.read(there, COLUMNS)
-            varied = {
-                last(key): {settings.id: settings.get(key) for settings in there.values()} for key in self.plan.swept
-            }
-            self.console.print()
-            show(self.closing(frame, varied), self.console, titled=False)
-        out = self.plan.study["out"]
-        if attempted:
-            self.console.print(
-                f"{attempted - len(failures)} runs in {seconds:.0f} s; traces in {out}/traces", markup=False
-            )
-        for outcome in failures:
-            self.console.print(f"failed: {outcome.run.name}: {outcome.error}", markup=False, style="red")
+    def _table(self, there: list[Run]) -> None:
+        """The closing table of the runs that are there."""
+        if not there:
+            return
+        varied = {last(key): {run.settings.id: run.settings.get(key) for run in there} for key in self.plan.swept}
+        self.console.print()
+        show(self.closing(traces.read([run.path for run in there], COLUMNS), varied), self.console, titled=False)
+
+    def _say(self, text: str, style: str | None = None) -> None:
+        self.console.print(text, markup=False, style=style)
+
+
+def _failed_before(todo: Iterable[Run]) -> dict[Run, Failure]:
+    """The runs that have a file of their failure."""
+    return {run: failures.read(run.failure) for run in todo if run.failure.exists()}
+
+
+def _unreadable(done: Iterable[Run]) -> dict[Run, Failure]:
+    """The runs whose file is no trace, which is left as it is."""
+    found = {}
+    for run in done:
+        try:
+            traces.read_runs(run.path)
+        except UsageError as error:
+            found[run] = Failure("failed", f"{error}; move it away")
+    return found

@@ -10,7 +10,7 @@ from lbbench.acquisition import Maximiser
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
-from lbbench.optimizer import Optimizer
+from lbbench.optimizer import Optimizer, generator
 from lbbench.problems.base import Problem
 from lbbench.study.settings import Settings
 
@@ -47,6 +47,20 @@ def problem(settings: Settings) -> Problem:
 def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
     built: Problem = find(PROBLEMS[name])(**dict(settings))
     return built
+
+
+def signature(settings: Settings) -> dict[str, Any]:
+    """What three fixed points of a problem are, `x` in user units, and the objective's values `f` there.
+
+    Another data set, or another version of a library, has another signature.
+    """
+    return _signature(problem(settings))
+
+
+@functools.cache
+def _signature(objective: Problem) -> dict[str, Any]:
+    points = objective.domain.user(objective.domain.uniform(3, generator(0, "signature", objective.name)))
+    return {"x": points.tolist(), "f": objective.evaluate(points).tolist()}
 
 
 def optimal_lengthscale(settings: Settings) -> float:

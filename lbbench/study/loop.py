@@ -1,22 +1,32 @@
 """One run: a problem, a method and a seed, from the initial design to the last step."""
 
 import dataclasses
+import math
 import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from lbbench.errors import ObjectiveError, StepError
 from lbbench.methods.base import Step
-from lbbench.optimizer import generator
+from lbbench.optimizer import Optimizer, generator
 from lbbench.problems.base import Problem
 from lbbench.study import build
 from lbbench.study.settings import Settings
 
 DECISIONS = [field.name for field in dataclasses.fields(Step) if field.name != "point"]
 
+Row = dict[str, Any]  # of the trace, and `point`: what the optimizer calls x
 
-def run(settings: Settings, seed: int) -> list[dict[str, Any]]:
-    """Play all steps; returns the rows of the trace.
 
-    The noise of step t depends on (problem, seed, t) alone, so it is the same for every method.
+def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = "error") -> Iterator[Row]:
+    """Play all steps, or those that follow the `past` rows of a process that has ended; yields each step's row.
+
+    The rows are the same, bit for bit and times aside, wherever the run was taken up. The noise of step t depends on
+    (problem, seed, t) alone, so it is the same for every method. A value that is not finite is an `ObjectiveError`;
+    with `on_nan` "skip" it is recorded, counts neither as best nor as regret, and is taken for the lowest value so far.
+    What ends a run is raised as the cause of a `StepError`.
     """
     problem = build.problem(settings)
     optimizer = build.optimizer(settings, problem, seed)
@@ -27,39 +37,56 @@ def run(settings: Settings, seed: int) -> list[dict[str, Any]]:
         "seed": seed,
         "run_id": settings.id,
     }
-    rows: list[dict[str, Any]] = []
-    best, cumulative = float("-inf"), 0.0
+    best, cumulative = -math.inf, 0.0
+    for row in past:
+        step = optimizer.ask(np.array([row["point"]]))
+        _learn(optimizer, step, row["y"])
+        best, cumulative = _best(best, row["f"]), row["cumulative_regret"]
     while optimizer.t < settings["iterations"]:
-        started = time.perf_counter()
-        step = optimizer.ask()
-        suggested = time.perf_counter()
-        x = optimizer.user(step)
-        f = float(problem.evaluate(x[None])[0])
-        evaluated = time.perf_counter()
-        t = optimizer.t
-        y = f + _noise(problem, seed, t + optimizer.initial)
-        step = optimizer.tell(step, y)
-        best = max(best, f)
+        t, x = optimizer.t + 1, None
+        try:
+            started = time.perf_counter()
+            step = optimizer.ask()
+            suggested = time.perf_counter()
+            x = optimizer.user(step)
+            f = float(problem.evaluate(x[None])[0])
+            evaluated = time.perf_counter()
+            y = f + _noise(problem, seed, t + optimizer.initial)
+            if on_nan == "error" and not math.isfinite(y):
+                raise ObjectiveError(f"the objective is {y}; on_nan=skip goes on")
+            step = _learn(optimizer, step, y)
+        except Exception as error:
+            raise StepError(t, None if x is None else x.tolist()) from error
+        best = _best(best, f)
         regret = problem.optimum - f
-        if t > 0:
+        if t > 0 and math.isfinite(regret):
             cumulative += regret
-        rows.append(
-            {
-                **constant,
-                "t": t,
-                "phase": "search" if t > 0 else "initial",
-                "x": x.tolist(),
-                "y": y,
-                "f": f,
-                "regret": regret,
-                "simple_regret": problem.optimum - best,
-                "cumulative_regret": cumulative,
-                **{name: getattr(step, name) for name in DECISIONS},
-                "suggest_s": suggested - started,
-                "evaluate_s": evaluated - suggested,
-            }
-        )
-    return rows
+        yield {
+            **constant,
+            "t": t,
+            "phase": "search" if t > 0 else "initial",
+            "x": x.tolist(),
+            "y": y,
+            "f": f,
+            "regret": regret,
+            "simple_regret": problem.optimum - best,
+            "cumulative_regret": cumulative,
+            **{name: getattr(step, name) for name in DECISIONS},
+            "suggest_s": suggested - started,
+            "evaluate_s": evaluated - suggested,
+            "point": step.point[0].tolist(),
+        }
+
+
+def _learn(optimizer: Optimizer, step: Step, y: float) -> Step:
+    """Tell the optimizer a value, or the lowest so far where it is not finite, since that of a run must go on."""
+    if math.isfinite(y):
+        return optimizer.tell(step, y)
+    return optimizer.tell(step, float(optimizer.data.y.min())) if optimizer.data.n else step
+
+
+def _best(best: float, f: float) -> float:
+    return max(best, f) if math.isfinite(f) else best
 
 
 def _noise(problem: Problem, seed: int, evaluation: int) -> float:

@@ -35,6 +35,7 @@ class Plan:
     combinations: tuple[Combination, ...]
     study: Mapping[str, Any]
     swept: tuple[str, ...]  # the full keys, beside method and problem, that take more than one value
+    arguments: tuple[str, ...] = ()  # as they were typed
 
 
 def plan(arguments: Sequence[str]) -> Plan:
@@ -45,7 +46,7 @@ def plan(arguments: Sequence[str]) -> Plan:
     expanded = [_expand(sweep) for sweep in _sweeps(read(arguments))]
     combinations = {repr(combination): combination for _, found, _ in expanded for combination in found}
     swept = tuple(dict.fromkeys(key for _, _, keys in expanded for key in keys))
-    return Plan(tuple(combinations.values()), expanded[0][0], swept)
+    return Plan(tuple(combinations.values()), expanded[0][0], swept, tuple(arguments))
 
 
 def _sweeps(overrides: dict[str, list[str]]) -> list[dict[str, list[str]]]:

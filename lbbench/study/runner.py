@@ -1,48 +1,30 @@
-"""Many runs: which are missing, in parallel, one trace each."""
+"""Many runs: which there are, in parallel, one trace each."""
 
-import json
+import contextlib
+import functools
+import math
+import os
+import shlex
+import signal
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
 from lbbench.problems.materials import require_data
-from lbbench.study import machine
+from lbbench.study import failures, files, machine
 from lbbench.study.checks import printable
-from lbbench.study.overrides import Plan, last
-from lbbench.study.settings import Settings, compose
-from lbbench.study.traces import trace_path
+from lbbench.study.journal import Busy, Journal, is_held
+from lbbench.study.overrides import Plan
+from lbbench.study.run import Run
+from lbbench.study.settings import compose
+from lbbench.study.worker import PLAYER, Crew, Outcome, Task
 
-
-@dataclass(frozen=True)
-class Run:
-    """One run and where its trace belongs."""
-
-    settings: Settings
-    seed: int
-    path: Path
-    swept: tuple[str, ...] = ()  # the full keys that tell it from others of its study
-
-    @property
-    def name(self) -> str:
-        """Problem, method, the settings that were swept, and the seed."""
-        varied = {last(key): self.settings.get(key) for key in self.swept}
-        parts = [f"{key}={value}" for key, value in varied.items() if value is not None]
-        return " ".join([self.settings.problem, self.settings.method, *parts, f"seed={self.seed}"])
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a run: its final regrets, or the error that ended it."""
-
-    run: Run
-    seconds: float
-    simple_regret: float | None = None
-    error: str | None = None
+POLL_S = 0.2  # how often to look whether other processes are done
 
 
 def runs(plan: Plan) -> list[Run]:
@@ -56,60 +38,117 @@ def runs(plan: Plan) -> list[Run]:
         require_data(combination.problem)
         settings = compose(combination)
         for seed in combination.seeds:
-            path = trace_path(out, settings.problem, settings.method, seed, settings.id)
-            found.setdefault(path, Run(settings, seed, path, plan.swept))
+            run = Run(settings, seed, out, plan.swept)
+            found.setdefault(run.path, run)
     return list(found.values())
 
 
-def execute(todo: Iterable[Run], study: Mapping[str, Any], report: Callable[[Outcome], None]) -> list[Outcome]:
-    """Run everything in `todo` in parallel; `report` is called in this process as each run ends."""
-    from joblib import Parallel, delayed
+def prepare(out: Path, arguments: Iterable[str] = ()) -> None:
+    """Make sure that files can be written below `out`, and note what was asked for in `<out>/commands.log`.
 
-    cores = machine.cores_per_run(study["cores_per_run"])
-    provenance = machine.provenance()
-    left = {run.path: run for run in todo}
-    jobs = min(machine.jobs(study["jobs"], cores), max(1, len(left)))
-    outcomes = []
-
-    def ended(outcome: Outcome) -> None:
-        del left[outcome.run.path]
-        outcomes.append(outcome)
-        report(outcome)
-
-    try:
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        for outcome in parallel(delayed(_work)(run, cores, provenance) for run in list(left.values())):
-            ended(outcome)
-    except BrokenExecutor as error:  # a worker was killed, and the others' results went with it
-        cause = str(error).partition("\n")[0]
-        for run in list(left.values()):
-            ended(Outcome(run, 0.0, error=f"not finished, since a worker died: {cause}"))
-    return outcomes
-
-
-def prepare(out: Path) -> None:
-    """Make sure that traces can be written below `out`. Raises `UsageError` if not."""
+    Raises `UsageError` if they cannot.
+    """
+    line = f"{datetime.now().isoformat(timespec='seconds')} {shlex.join(['lbbench', 'run', *arguments])}\n"
     try:
         (out / "traces").mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out / "traces"):
             pass
+        with (out / "commands.log").open("a", encoding="utf-8") as log:
+            log.write(line)
     except OSError as error:
         raise UsageError(f"out={printable(str(out))} cannot be written to: {error.strerror}") from None
 
 
-def _work(run: Run, cores: int, provenance: Mapping[str, Any]) -> Outcome:
-    """Inside a worker: play one run and write its trace. Never raises: a failed run must not end the others."""
-    started = time.perf_counter()
-    try:
-        from lbbench.study import loop, traces
+def execute(
+    todo: Iterable[Run], study: Mapping[str, Any], report: Callable[[Outcome], None], player: str = PLAYER
+) -> list[Outcome]:
+    """Play all runs in parallel, as the settings in `study` say, and keep a file of each failure.
 
-        with machine.limited_threads(cores):
-            rows = loop.run(run.settings, run.seed)
-        seconds = time.perf_counter() - started
-        circumstances = {"threads": cores, "wall_s": seconds, "peak_memory_mb": machine.peak_memory_mb()}
-        settings = json.loads(run.settings.json)
-        traces.write(run.path, rows, {"settings": settings, "seed": run.seed, **provenance, **circumstances})
-        return Outcome(run, seconds, simple_regret=rows[-1]["simple_regret"])
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}".partition("\n")[0]
-        return Outcome(run, time.perf_counter() - started, error=message)
+    `report` is called in this process as each run ends, and before that if another process is at it. The first SIGINT
+    or SIGTERM, or with `fail_fast` the first failure, lets every run finish the step at hand; the second signal ends
+    them there and then.
+    """
+    todo = list(todo)
+    cores = machine.cores_per_run(study["cores_per_run"])
+    provenance = machine.provenance()
+    task = functools.partial(Task, provenance=provenance, on_nan=study["on_nan"], force=study["force"], player=player)
+    if study["force"]:
+        for run in todo:
+            forget(run)
+    outcomes = []
+    jobs = min(machine.jobs(study["jobs"], cores), max(1, len(todo)))
+    timeout = math.inf if study["timeout"] == "none" else study["timeout"]
+    with Crew(jobs, cores, timeout) as crew, _stopped_by_signals(crew):
+        for outcome in _play(crew, task, todo):
+            if outcome.status != "busy":
+                _record(outcome, provenance)
+                outcomes.append(outcome)
+            if outcome.failure is not None and study["fail_fast"]:
+                crew.stop()
+            report(outcome)
+    return outcomes
+
+
+def forget(run: Run) -> None:
+    """Remove the journal of a run that is done, or shall begin anew, unless a process is at it."""
+    if run.journal.exists():
+        with contextlib.suppress(Busy), Journal(run.journal, run.out / "journal") as journal:
+            journal.remove()
+
+
+def _play(crew: Crew, task: Callable[[Run], Task], todo: Sequence[Run]) -> Iterator[Outcome]:
+    """What becomes of each run, and of those that other processes are at, first that.
+
+    A run whose process dies is played once more, alone. Those of other processes are waited for, and taken over if they
+    die.
+    """
+    left, busy = list(todo), list[Run]()
+    while left or busy:
+        suspects = []
+        for outcome in crew.play(map(task, left)):
+            if outcome.status == "crashed":
+                suspects.append(outcome.run)
+            else:
+                yield outcome
+            if outcome.status == "busy":
+                busy.append(outcome.run)
+        for run in suspects:
+            yield (outcome := crew.alone(task(run)))
+            if outcome.status == "busy":
+                busy.append(outcome.run)
+        left = [run for run in busy if crew.stopping or not is_held(run.journal)]
+        busy = [run for run in busy if run not in left]
+        if busy and not left:
+            time.sleep(POLL_S)
+
+
+def _record(outcome: Outcome, provenance: Mapping[str, Any]) -> None:
+    """Keep a failure, or forget an earlier one of a run that is done."""
+    run = outcome.run
+    if outcome.failure is not None:
+        with contextlib.suppress(OSError):  # on a full disk it can only be told
+            failures.write(run.failure, outcome.failure, {**run.about, **provenance})
+    elif outcome.status != "interrupted":
+        files.remove(run.failure, run.out / "failures")
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(crew: Crew) -> Iterator[None]:
+    """The first signal stops the crew, the second kills it."""
+
+    def stop(number: int, frame: object) -> None:
+        if crew.stopping:
+            crew.kill()
+        else:
+            crew.stop()
+            os.write(2, b"lbbench: stopping after the steps at hand; again to stop at once\n")
+
+    if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

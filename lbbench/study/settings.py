@@ -18,6 +18,9 @@ class Settings:
 
     tree: Mapping[str, Any]
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     def __getitem__(self, section: str) -> Any:
         return self.tree[section]
 

@@ -4,7 +4,6 @@ A directory of them reads as one table: `pandas.read_parquet("results/traces")`.
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lbbench.errors import UsageError
+from lbbench.study import files
 
 SCHEMA_VERSION = 1
 KEY = b"lbbench"  # of the JSON in a file's metadata
@@ -50,13 +50,8 @@ SCHEMA = pa.schema(
 )
 
 
-def trace_path(out: Path, problem: str, method: str, seed: int, settings_id: str) -> Path:
-    """Where a run's trace lives below the output directory."""
-    return out / "traces" / problem / method / f"seed={seed}-{settings_id}.parquet"
-
-
 def write(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
-    """Write the trace of one run."""
+    """Write the trace of one run, of rows that have the columns of `SCHEMA` and may have others."""
     write_table(path, pa.Table.from_pylist(list(rows), schema=SCHEMA), metadata)
 
 
@@ -67,16 +62,8 @@ def write_table(path: Path, table: pa.Table, metadata: Mapping[str, Any], **opti
     """
     content = json.dumps({"schema_version": SCHEMA_VERSION, **metadata}, sort_keys=True)
     table = table.replace_schema_metadata({KEY: content.encode()})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            pq.write_table(table, file, **{"compression": "zstd", **options})
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with files.replacing(path) as file:
+        pq.write_table(table, file, **{"compression": "zstd", **options})
 
 
 def read_metadata(path: Path) -> dict[str, Any]:

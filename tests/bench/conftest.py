@@ -60,7 +60,7 @@ def run_seconds(benchmark: Any) -> Callable[..., float]:
     """Median seconds of so many rounds of the run, with seed 0, that a command line asks for."""
 
     def measure(*line: str, rounds: int = 3) -> float:
-        benchmark.pedantic(loop.run, (settings(*line), 0), rounds=rounds)
+        benchmark.pedantic(lambda: list(loop.play(settings(*line), 0)), rounds=rounds)
         return float(benchmark.stats.stats.median)
 
     return measure

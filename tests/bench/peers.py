@@ -99,7 +99,7 @@ def nuts_loop(problem: Problem, steps: int) -> float:
 
     Every fifth step is timed, on the data that a run of lbbench has at it, and counts for five.
     """
-    trace = loop.run(settings(f"problem={problem.name}", "method=mcmc", f"iterations={steps}"), 0)
+    trace = list(loop.play(settings(f"problem={problem.name}", "method=mcmc", f"iterations={steps}"), 0))
     lower, upper = problem.domain.bounds
     x = torch.as_tensor((np.array([row["x"] for row in trace]) - lower) / (upper - lower))
     y = torch.as_tensor(np.array([row["y"] for row in trace]))

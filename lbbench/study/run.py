@@ -1,0 +1,54 @@
+"""A run, and where the files that it leaves belong."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lbbench.study.overrides import last
+from lbbench.study.settings import Settings
+
+
+@dataclass(frozen=True)
+class Run:
+    """Settings and a seed, below an output directory."""
+
+    settings: Settings
+    seed: int
+    out: Path
+    swept: tuple[str, ...] = ()  # the full keys that tell it from others of its study
+
+    @property
+    def name(self) -> str:
+        """Problem, method, the settings that were swept, and the seed."""
+        varied = {last(key): self.settings.get(key) for key in self.swept}
+        parts = [f"{key}={value}" for key, value in varied.items() if value is not None]
+        return " ".join([self.settings.problem, self.settings.method, *parts, f"seed={self.seed}"])
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What tells it from every other run, for a file to say."""
+        return {"settings": dict(self.settings.tree), "seed": self.seed}
+
+    @property
+    def path(self) -> Path:
+        """The trace, once it is done."""
+        return self._place("traces", "parquet")
+
+    @property
+    def journal(self) -> Path:
+        """The journal, until then."""
+        return self._place("journal", "jsonl")
+
+    @property
+    def failure(self) -> Path:
+        """What it failed of, if it did."""
+        return self._place("failures", "json")
+
+    def _place(self, kind: str, suffix: str) -> Path:
+        settings = self.settings
+        return place(self.out, kind, settings.problem, settings.method, self.seed, settings.id, suffix)
+
+
+def place(out: Path, kind: str, problem: str, method: str, seed: int, settings_id: str, suffix: str) -> Path:
+    """Where a file of a run lives below the output directory."""
+    return out / kind / problem / method / f"seed={seed}-{settings_id}.{suffix}"

@@ -1,0 +1,89 @@
+"""How far the runs of a study are, from the files that they have left."""
+
+import contextlib
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lbbench.errors import UsageError
+from lbbench.study import failures, traces
+from lbbench.study.journal import is_held, peek
+from lbbench.study.overrides import Plan, plan, read
+from lbbench.study.run import Run
+from lbbench.study.runner import runs
+from lbbench.study.settings import Settings
+
+OUT = {"out", "study.out"}
+WORDS = ("done", "running", "failed", "missing")
+
+
+@dataclass(frozen=True)
+class Status:
+    """One of `WORDS` for a run, with what there is to say about it."""
+
+    run: Run
+    word: str
+    detail: str = ""
+
+
+def status(run: Run) -> Status:
+    """What the files of a run say."""
+    try:
+        heads, rows = peek(run.journal)
+        step = f"step {rows[-1]['t']} of {run.settings['iterations']}" if rows else "about to begin"
+        if heads and is_held(run.journal):
+            return Status(run, "running", step)
+        if run.path.exists():
+            traces.read_runs(run.path)
+            return Status(run, "done")
+        if run.failure.exists():
+            failure = failures.read(run.failure)
+            word = "" if failure.status == "failed" else f"{failure.status}: "
+            return Status(run, "failed", f"{word}{failure.reason}; {run.failure}")
+        return Status(run, "missing", f"begun, {step}" if rows else "")
+    except UsageError as error:
+        return Status(run, "failed", str(error))
+
+
+def asked_for(planned: Plan) -> list[Run]:
+    """The runs of a command line; without settings those of all commands on `out`, and all that have left a file."""
+    if set(read(planned.arguments)) - OUT:
+        return runs(planned)
+    out = Path(planned.study["out"]).expanduser()
+    found = {run.path: run for command in _commands(out) for run in _runs(command, out)}
+    for run in _left(out):
+        found.setdefault(run.path, run)
+    return list(found.values())
+
+
+def _commands(out: Path) -> list[list[str]]:
+    """The arguments of the commands in `<out>/commands.log`, each once."""
+    try:
+        lines = (out / "commands.log").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    return [shlex.split(line) for line in dict.fromkeys(line.partition(" lbbench run ")[2] for line in lines) if line]
+
+
+def _runs(arguments: Sequence[str], out: Path) -> list[Run]:
+    """The runs of a command that was given earlier; none if it is a mistake by now."""
+    try:
+        own = [argument for argument in arguments if argument.partition("=")[0] not in OUT]
+        return runs(plan([*own, f"out={out}"]))
+    except UsageError:
+        return []
+
+
+def _left(out: Path) -> Iterator[Run]:
+    """The runs that have left a trace, a journal or the record of a failure, whichever command they were for."""
+    readers: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
+        "traces/**/*.parquet": traces.read_runs,
+        "journal/**/*.jsonl": lambda path: peek(path)[0],
+        "failures/**/*.json": lambda path: [failures.about(path)],
+    }
+    for pattern, reader in readers.items():
+        for path in sorted(out.glob(pattern)):
+            with contextlib.suppress(UsageError):
+                yield from (Run(Settings(about["settings"]), about["seed"], out) for about in reader(path)[:1])

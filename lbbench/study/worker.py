@@ -1,0 +1,235 @@
+"""Worker processes: each plays one run at a time, may die or be stopped, and harms no other run."""
+
+import contextlib
+import json
+import math
+import multiprocessing
+import queue
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from lbbench.errors import UsageError
+from lbbench.study import machine
+from lbbench.study.failures import Failure
+from lbbench.study.journal import Busy, Journal, peek
+from lbbench.study.run import Run
+
+PLAYER = "lbbench.study.loop:play"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to play, and what its trace says of the circumstances beside its settings."""
+
+    run: Run
+    provenance: Mapping[str, Any]
+    on_nan: str = "error"
+    force: bool = False  # even if the trace is there
+    player: str = PLAYER  # what yields the rows, as `module:name`
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    `status` is "done"; "there", if another process has done it; "busy", if one is at it; "interrupted"; or one of
+    `Failure`, which then says why.
+    """
+
+    run: Run
+    status: str
+    seconds: float = 0.0
+    simple_regret: float | None = None
+    failure: Failure | None = None
+
+
+class Crew:
+    """Up to `size` workers of so many `threads` each. A run ends after `timeout` seconds at most."""
+
+    def __init__(self, size: int, threads: int, timeout: float = math.inf) -> None:
+        self.size, self.timeout = size, timeout
+        self.stopping = False
+        stop, self._stop = multiprocessing.Pipe(duplex=False)
+        self._workers = [Worker(threads, stop) for _ in range(size)]
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, kind: object, *exception: object) -> None:
+        """Send the workers home; after an error at once."""
+        if kind is not None:
+            self.kill()
+        for worker in self._workers:
+            worker.close()
+
+    def play(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        """Play all tasks; yields what became of each as it ends. One whose worker has died has the status "crashed"."""
+        from joblib import Parallel, delayed
+
+        parallel = Parallel(n_jobs=self.size, backend="threading", batch_size=1, return_as="generator_unordered")
+        yield from parallel(delayed(self._play)(task) for task in tasks)
+
+    def alone(self, task: Task) -> Outcome:
+        """Play one task in a new process, with no other beside it."""
+        for worker in self._workers:
+            worker.close()
+        return self._play(task)
+
+    def stop(self) -> None:
+        """Have every worker end its run after the step at hand, and begin no other."""
+        self.stopping = True
+        self._stop.close()  # which all workers see
+
+    def kill(self) -> None:
+        """Have no worker do anything any more."""
+        self.stop()
+        for worker in self._workers:
+            worker.kill()
+
+    def _play(self, task: Task) -> Outcome:
+        worker = self._idle.get()
+        try:
+            outcome = Outcome(task.run, "interrupted") if self.stopping else worker.play(task, self.timeout)
+        finally:
+            self._idle.put(worker)
+        return Outcome(task.run, "interrupted") if self.stopping and outcome.status == "crashed" else outcome
+
+
+class Worker:
+    """A process that plays runs one after the other, and is replaced when it has died.
+
+    It ends the run at hand when the other end of the connection `stop` closes, as it does when this process dies.
+    """
+
+    def __init__(self, threads: int, stop: Connection) -> None:
+        self.threads, self.stop = threads, stop
+        self._process: BaseProcess | None = None
+
+    def play(self, task: Task, timeout: float) -> Outcome:
+        """Play a run; the clock starts when the process is ready."""
+        with contextlib.suppress(EOFError, OSError):  # it has died
+            process = self._ready()
+            started = time.monotonic()
+            self._connection.send(task)
+            if wait([self._connection, process.sentinel], None if math.isinf(timeout) else timeout):
+                outcome: Outcome = self._connection.recv()
+                return outcome
+            self.kill()
+            self.close()
+            error = f"took longer than timeout={timeout:g} s"
+            return Outcome(task.run, "timeout", time.monotonic() - started, failure=_ended(task.run, "timeout", error))
+        return Outcome(task.run, "crashed", failure=_ended(task.run, "crashed", f"its process died{self._cause()}"))
+
+    def kill(self) -> None:
+        """End the process at once."""
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """Let the process go once it is idle."""
+        if self._process is not None:
+            self._connection.close()
+            self._process.join()
+
+    def _ready(self) -> BaseProcess:
+        if self._process is not None and self._process.is_alive():
+            return self._process
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs, self.stop, self.threads))
+        resource_tracker.ensure_running()  # which would unblock the signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C reaches all; the parent decides
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        self._connection.recv()
+        return self._process
+
+    def _cause(self) -> str:
+        if self._process is None:
+            return ""
+        self._process.join()
+        code = self._process.exitcode or 0
+        return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"
+
+
+def serve(connection: Connection, stop: Connection, threads: int) -> None:
+    """What a worker's process does: plays the tasks that come through the connection until it closes."""
+    with machine.limited_threads(threads), contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        from lbbench.study import loop, traces  # noqa: F401 (so that no run pays for it)
+
+        connection.send("ready")
+        while True:
+            connection.send(attempt(connection.recv(), stop.poll, threads))
+
+
+def attempt(task: Task, stopped: Callable[[], bool], threads: int) -> Outcome:
+    """Play a run from where its journal ends, and write its trace, unless another process is at it or has done so.
+
+    Never raises: what ends the run is in the outcome.
+    """
+    started = time.perf_counter()
+    try:
+        with Journal(task.run.journal, task.run.out / "journal") as journal:
+            if task.run.path.exists() and not task.force:
+                journal.remove()
+                return Outcome(task.run, "there")
+            return _play(task, journal, stopped, threads, started)
+    except Busy:
+        return Outcome(task.run, "busy")
+    except (Exception, SystemExit) as error:
+        return Outcome(task.run, "failed", time.perf_counter() - started, failure=Failure.of(error))
+
+
+def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: int, started: float) -> Outcome:
+    from lbbench.study import build, traces
+
+    run = task.run
+    if run.path.exists():
+        traces.read_runs(run.path)  # what is no trace stays where it is
+    about = {**run.about, "signature": build.signature(run.settings), "threads": threads, **task.provenance}
+    _compare(journal, about)
+    past = list(journal.rows)
+    journal.begin(about)
+    for row in build.find(task.player)(run.settings, run.seed, past, task.on_nan):
+        journal.append(row)
+        if stopped() and row["t"] < run.settings["iterations"]:
+            return Outcome(run, "interrupted", time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    before = sum(row["suggest_s"] + row["evaluate_s"] for row in past)
+    circumstances = {"wall_s": before + seconds, "peak_memory_mb": machine.peak_memory_mb(), "on_nan": task.on_nan}
+    if journal.heads:
+        circumstances["earlier"] = [_circumstances(head) for head in journal.heads]
+    traces.write(run.path, journal.rows, {**about, **circumstances})
+    journal.remove()
+    return Outcome(run, "done", seconds, simple_regret=journal.rows[-1]["simple_regret"])
+
+
+def _compare(journal: Journal, about: Mapping[str, Any]) -> None:
+    """Raises `UsageError` if earlier processes played another objective."""
+    for head in journal.heads:
+        if json.dumps(head["signature"]) != json.dumps(about["signature"]):  # in which NaN equals NaN
+            raise UsageError(f"the objective has changed since {journal.path} was begun; force=true starts anew")
+
+
+def _circumstances(head: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in head.items() if key not in ("version", "settings", "seed", "signature")}
+
+
+def _ended(run: Run, status: str, error: str) -> Failure:
+    """The failure of a run whose process could not say how far it got."""
+    with contextlib.suppress(UsageError, OSError):
+        _, rows = peek(run.journal)
+        return Failure(status, error, t=rows[-1]["t"] + 1 if rows else None)
+    return Failure(status, error)

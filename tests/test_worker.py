@@ -1,0 +1,270 @@
+"""Runs that go wrong, and what becomes of the others: errors, deaths, hangs, signals, two studies at once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import faults
+import pandas as pd
+import pytest
+
+from lbbench.report.terminal import INTERRUPTED, Session
+from lbbench.study import failures, traces
+from lbbench.study.journal import Journal, peek
+from lbbench.study.overrides import plan
+from lbbench.study.runner import execute, runs
+from lbbench.study.status import asked_for, status
+
+TIMES = ["suggest_s", "evaluate_s"]
+LINE = ["method=random,lb", "problem=berkenkamp", "iterations=6", "seeds=3"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    out = tmp_path_factory.mktemp("undisturbed")
+    assert Session(planned(out)).run() == 0
+    return read(out)
+
+
+def planned(out, *line):
+    """The plan of a study of two jobs."""
+    return plan([*LINE, "jobs=2", *line, f"out={out}"])
+
+
+def read(out):
+    """The traces of a study, by method and seed."""
+    frame = traces.read(sorted((out / "traces").rglob("*.parquet"))).drop(columns=TIMES)
+    return {key: trace.reset_index(drop=True) for key, trace in frame.groupby(["method", "seed"])}
+
+
+def assert_whole(out, undisturbed):
+    """All traces are there, as they would be undisturbed, and nothing else but the log."""
+    found = read(out)
+    assert found.keys() == undisturbed.keys()
+    for key, trace in undisturbed.items():
+        pd.testing.assert_frame_equal(trace, found[key], check_exact=True)
+    assert sorted(path.name for path in out.iterdir()) == ["commands.log", "traces"]
+    assert all(path.suffix == ".parquet" for path in (out / "traces").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("player", "kind", "error", "place"),
+    [
+        ("raises", "failed", "ValueError: the objective broke", True),
+        ("exits", "failed", "SystemExit: 3", False),
+        ("is_nan", "failed", "ObjectiveError: the objective is nan; on_nan=skip goes on", True),
+        ("is_infinite", "failed", "ObjectiveError: the objective is inf; on_nan=skip goes on", True),
+        ("dies", "crashed", "its process died (SIGKILL)", False),
+        ("leaves", "crashed", "its process died (exit code 7)", False),
+        ("hangs", "timeout", "took longer than timeout=8 s", False),
+    ],
+)
+def test_a_run_that_goes_wrong_is_told_and_kept_and_completed(
+    player, kind, error, place, tmp_path, capsys, undisturbed
+):
+    asked = planned(tmp_path, "timeout=8")
+    assert Session(asked, player=f"faults:{player}").run() == 1
+    printed = capsys.readouterr().out
+    assert read(tmp_path).keys() == {key for key in undisturbed if key[1] != faults.BAD_SEED}
+    bad = [run for run in runs(asked) if run.seed == faults.BAD_SEED]
+    for run in bad:
+        assert printed.count(f"{kind}: {run.name}: {error}") == 2  # as it happened, and in the end
+        content = json.loads(run.failure.read_text())
+        assert content["settings"] == json.loads(run.settings.json)
+        assert (content["seed"], content["status"], content["error"]) == (1, kind, error)
+        assert content["t"] == (None if player == "exits" else 2)
+        assert (content["x"] is not None) == place
+        assert ("Traceback" in content["traceback"]) == (kind == "failed")
+        assert content["versions"]["lbbench"]
+        assert len(peek(run.journal)[1]) == faults.GOOD
+        assert status(run).word == "failed"
+        assert error in status(run).detail
+    assert Session(planned(tmp_path, "retry=false")).run() == 1
+    assert "2 of 6 runs failed before" in capsys.readouterr().out
+    assert Session(asked).run() == 0
+    assert_whole(tmp_path, undisturbed)
+
+
+def test_a_run_whose_process_dies_once_is_played_again(tmp_path, monkeypatch, undisturbed, capsys):
+    monkeypatch.setenv(faults.ONCE, str(tmp_path / "once"))
+    out = tmp_path / "out"
+    assert Session(planned(out), player="faults:dies").run() == 0
+    assert (tmp_path / "once").exists()
+    assert "crashed" not in capsys.readouterr().out
+    assert_whole(out, undisturbed)
+
+
+def test_fail_fast_stops_and_leaves_the_rest_to_the_next_command(tmp_path, undisturbed, capsys):
+    asked = plan([*LINE, "jobs=1", "fail_fast=true", f"out={tmp_path}"])
+    assert Session(asked, player="faults:raises").run() == 1
+    assert "4 runs are left" in capsys.readouterr().out
+    assert list(read(tmp_path)) == [("random", 0)]
+    assert Session(planned(tmp_path)).run() == 0
+    assert_whole(tmp_path, undisturbed)
+
+
+def test_values_that_are_not_finite_can_be_skipped(tmp_path):
+    assert Session(planned(tmp_path, "on_nan=skip"), player="faults:is_nan").run() == 0
+    bad = read(tmp_path)["lb", faults.BAD_SEED]
+    assert bad.y.isna().tolist() == [False] * faults.GOOD + [True] * 5
+    assert traces.read_metadata(next(tmp_path.rglob("seed=1-*.parquet")))["on_nan"] == "skip"
+
+
+def test_a_run_of_another_process_is_waited_for_and_taken_over(tmp_path, undisturbed):
+    held = runs(planned(tmp_path))[0]
+    code = (
+        "import sys; from pathlib import Path; from lbbench.study.journal import Journal\n"
+        "with Journal(Path(sys.argv[1]), Path(sys.argv[2])): print('held', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, held.journal, tmp_path / "journal"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdout.readline() == b"held\n"
+    command = [sys.executable, "-u", "-m", "lbbench", "run", *LINE, f"out={tmp_path}"]
+    study = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    while f"waiting for {held.name}, which another process plays" not in study.stdout.readline():
+        assert study.poll() is None
+    other.communicate()
+    study.communicate(timeout=120)
+    assert study.returncode == 0
+    assert_whole(tmp_path, undisturbed)
+
+
+def test_two_studies_at_once_share_the_runs(tmp_path, undisturbed):
+    command = [sys.executable, "-m", "lbbench", "run", *LINE, "jobs=1", f"out={tmp_path}"]
+    studies = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    printed = [study.communicate(timeout=120)[0] for study in studies]
+    assert [study.returncode for study in studies] == [0, 0], printed
+    assert_whole(tmp_path, undisturbed)
+
+
+def start(out):
+    """A study of slow runs in a process and a session of its own, once some steps are done."""
+    code = (
+        "import sys; from lbbench.report.terminal import Session; from lbbench.study.overrides import plan\n"
+        "if __name__ == '__main__': sys.exit(Session(plan(sys.argv[1:]), player='faults:slow').run())"
+    )
+    script = out.parent / "study.py"
+    script.write_text(code)
+    study = subprocess.Popen(
+        [sys.executable, script, *LINE, "jobs=2", f"out={out}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        start_new_session=True,
+    )
+    while not any(len(peek(path)[1]) > 2 for path in (out / "journal").rglob("*.jsonl")):
+        assert study.poll() is None, study.stdout.read()
+        time.sleep(0.02)
+    return study
+
+
+@pytest.mark.parametrize("to_all", [True, False])
+def test_the_first_interrupt_lets_the_steps_at_hand_finish(tmp_path, undisturbed, to_all):
+    out = tmp_path / "out"
+    study = start(out)
+    os.killpg(study.pid, signal.SIGINT) if to_all else os.kill(study.pid, signal.SIGTERM)
+    printed = study.communicate(timeout=60)[0]
+    assert study.returncode == INTERRUPTED, printed
+    assert "again to stop at once" in printed
+    assert "runs are left" in printed
+    assert "Traceback" not in printed
+    words = {found.word for found in map(status, asked_for(plan([f"out={out}"])))}
+    assert "missing" in words
+    assert "running" not in words
+    assert not (out / "failures").exists()
+    assert Session(planned(out)).run() == 0
+    assert_whole(out, undisturbed)
+
+
+def test_the_second_interrupt_ends_all_at_once(tmp_path, undisturbed):
+    out = tmp_path / "out"
+    study = start(out)
+    os.killpg(study.pid, signal.SIGINT)
+    os.killpg(study.pid, signal.SIGINT)
+    started = time.monotonic()
+    printed = study.communicate(timeout=60)[0]
+    assert time.monotonic() - started < 30
+    assert study.returncode == INTERRUPTED, printed
+    assert "Traceback" not in printed
+    assert Session(planned(out)).run() == 0
+    assert_whole(out, undisturbed)
+
+
+def test_workers_end_when_the_command_is_killed(tmp_path, undisturbed):
+    out = tmp_path / "out"
+    study = start(out)
+    study.kill()
+    study.communicate()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and _alive(study.pid):
+        time.sleep(0.05)
+    assert not _alive(study.pid)
+    assert Session(planned(out)).run() == 0
+    assert_whole(out, undisturbed)
+
+
+def _alive(session):
+    """The processes of a session."""
+    fields = [path.read_text().rpartition(")")[2].split() for path in _stats()]
+    return [field for field in fields if int(field[3]) == session and field[0] != "Z"]
+
+
+def _stats():
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            path.read_text()
+        except OSError:
+            continue
+        yield path
+
+
+def test_force_begins_anew(tmp_path, undisturbed):
+    asked = planned(tmp_path)
+    first = runs(asked)[0]
+    with Journal(first.journal, tmp_path / "journal") as journal:
+        journal.begin({"signature": "of another objective"})
+    assert Session(asked).run() == 1
+    assert "the objective has changed" in failures.read(first.failure).error
+    assert Session(planned(tmp_path, "force=true")).run() == 0
+    assert_whole(tmp_path, undisturbed)
+
+
+def test_a_journal_left_beside_a_trace_goes(tmp_path, undisturbed):
+    asked = planned(tmp_path)
+    assert Session(asked).run() == 0
+    with Journal(runs(asked)[0].journal, tmp_path / "journal"):
+        pass
+    assert Session(asked).run() == 0
+    assert_whole(tmp_path, undisturbed)
+
+
+def test_a_file_that_is_no_trace_is_left_as_it_is(tmp_path, capsys):
+    asked = planned(tmp_path)
+    assert Session(asked).run() == 0
+    bad = runs(asked)[0]
+    torn = bad.path.read_bytes()[:1000]
+    bad.path.write_bytes(torn)
+    for line in ([], ["force=true"]):
+        assert Session(planned(tmp_path, *line)).run() == 1
+        assert f"{bad.path} is no trace" in capsys.readouterr().out
+        assert bad.path.read_bytes() == torn
+    assert status(bad).word == "failed"
+
+
+def test_processes_that_play_a_run_are_in_its_metadata(tmp_path):
+    asked = planned(tmp_path)
+    first = runs(asked)[0]
+    execute([first], asked.study, lambda outcome: None)
+    assert "earlier" not in traces.read_metadata(first.path)
+    run = next(run for run in runs(asked) if run.seed == faults.BAD_SEED)
+    execute([run], asked.study, lambda outcome: None, "faults:raises")
+    execute([run], asked.study, lambda outcome: None)
+    (earlier,) = traces.read_metadata(run.path)["earlier"]
+    assert earlier["evaluations"] == 0
+    assert earlier["versions"] == traces.read_metadata(run.path)["versions"]
