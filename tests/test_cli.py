@@ -10,6 +10,8 @@ from pathlib import Path
 import made_up
 import pytest
 
+from lbbench.study import machine
+
 COMMAND = [sys.executable, "-m", "lbbench"]
 
 
@@ -118,8 +120,10 @@ def test_version_and_doctor(tmp_path):
     assert lbbench("--version", cwd=tmp_path).stdout.startswith("lbbench ")
     found = lbbench("doctor", cwd=tmp_path)
     assert found.returncode == 0, found.stdout
-    for word in ("numpy", "cores", "memory", "disk", "configs"):
+    threads = f"torch {machine.cores_per_run('auto')} in a worker"
+    for word in ("numpy", "cores", "memory", threads, "locks hold", "configs", "agnp: can be"):
         assert word in found.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_run_skips_and_forces(tmp_path):
