@@ -17,7 +17,7 @@ from lbbench.study.checks import check, typed_tree
 from lbbench.study.configs import config_dir, load, options
 from lbbench.study.overrides import Combination, plan, read, resolve
 
-WORKER_GB, LOW_DISK_GB = 0.5, 1.0  # for the paper's runs a worker takes up to 0.44 GB, and all their traces 0.1 GB
+WORKER_GB, LOW_DISK_GB = 0.5, 1.0  # a worker of `+experiment=figure3` took up to 0.44 GB
 REINSTALL = "install lbbench again, with pip or by `make setup`"
 ELSEWHERE = "choose another directory with out="
 
