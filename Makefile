@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup run test lint bench paper lock clean
+.PHONY: setup run test test-lowest lint bench paper lock clean
 
 setup: .venv/ready
 
@@ -17,6 +17,20 @@ run: setup
 
 test: setup
 	$(BIN)/pytest
+
+# The same with the oldest of these that pyproject.toml allows; requirements.lock has the newest.
+OLD := matplotlib|numpy|pandas|pyarrow|scipy
+
+test-lowest: .venv-lowest/ready
+	.venv-lowest/bin/pytest
+
+.venv-lowest/ready: requirements.lock pyproject.toml Makefile
+	$(PYTHON) -m venv .venv-lowest
+	grep -vE '^($(OLD))==' requirements.lock > .venv-lowest/requirements.txt
+	sed -nE 's/^ *"($(OLD))>=([0-9.]+)",$$/\1==\2/p' pyproject.toml >> .venv-lowest/requirements.txt
+	.venv-lowest/bin/pip install --quiet --requirement .venv-lowest/requirements.txt
+	.venv-lowest/bin/pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
 
 lint: setup
 	$(BIN)/ruff check .
@@ -47,4 +61,4 @@ paper: setup
 	$(BIN)/lbbench report out=results/paper
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,6 +10,8 @@ import typer
 from lbbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lbbench.report.collection import Collection
     from lbbench.report.selection import Selection
 
@@ -36,6 +38,11 @@ Overrides = Annotated[
 Filters = Annotated[
     list[str] | None,
     typer.Argument(metavar="KEY=VALUE[,VALUE]", help="See above; commas give several.", show_default=False),
+]
+
+Place = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="out=…", help="Where traces go.", show_default=False),
 ]
 
 
@@ -150,15 +157,13 @@ def export(arguments: Filters = None) -> None:
 
     own = {"to": CHECKS["out"], "force": CHECKS["force"], "+experiment": choice(*options("experiment"))}
     selection = select(arguments or [], own)
+    to = _destination(selection, "paper")
     collection = _gather(selection)
-    from pathlib import Path
-
     from lbbench.report.export import export as write
     from lbbench.report.export import runs_of_preset
 
     if "+experiment" in selection.own:
         collection = runs_of_preset(collection, selection.overrides)
-    to = Path(selection.one("to", selection.out / "paper")).expanduser()
     for file in write(collection, to, force=selection.one("force", False)):
         typer.echo(f"wrote {file} ({file.stat().st_size / 1e3:.0f} kB)")
 
@@ -171,13 +176,11 @@ def report(arguments: Filters = None) -> None:
 
     lbbench report problem=agnp method=lb,mle
     """
-    from pathlib import Path
-
     from lbbench.report.selection import select
     from lbbench.study.checks import CHECKS, choice
 
     selection = select(arguments or [], {"to": CHECKS["out"], "variants": choice("usual", "all")})
-    file = Path(selection.one("to", selection.out / "report.html")).expanduser()
+    file = _destination(selection, "report.html")
     collection = _gather(selection)
     from lbbench.report.html import write
     from lbbench.report.summaries import choose
@@ -240,16 +243,20 @@ def findings(overrides: Overrides = None) -> None:
 
 
 @app.command()
-def doctor() -> None:
-    """Check what lbbench needs. Versions, cores, memory, disk, data, configs."""
-    from lbbench.study.doctor import checks
+def doctor(arguments: Place = None) -> None:
+    """Check what lbbench needs. Versions, cores, threads, memory, disk, configs, data.
 
+    lbbench doctor out=results
+    """
+    from lbbench.study.doctor import checks, where
+
+    out = where(arguments or [])
     healthy = True
-    for check in checks():
+    for check in checks(out):
         healthy &= not check.advice
-        typer.echo(f"{'ok ' if not check.advice else '!! '} {check.name:<10} {check.found}")
+        typer.echo(f"{'ok ' if not check.advice else '!! '} {check.name:<13} {check.found}")
         if check.advice:
-            typer.echo(f"    {'':<10} → {check.advice}")
+            typer.echo(f"    {'':<13} → {check.advice}")
     raise typer.Exit(0 if healthy else 1)
 
 
@@ -304,6 +311,14 @@ def _gather(selection: "Selection") -> "Collection":
     if collection := _collect(selection):
         return collection
     raise UsageError(selection.nothing_found)
+
+
+def _destination(selection: "Selection", usual: str) -> "Path":
+    """Where `to=` says that the result goes, or else its usual place below the output directory."""
+    from lbbench.study.checks import inside
+
+    to = selection.one("to")
+    return selection.out / usual if to is None else inside(selection.out, "to", to)
 
 
 def _complain(message: str) -> int:

@@ -10,6 +10,8 @@ from pathlib import Path
 import made_up
 import pytest
 
+from lbbench.study import machine
+
 COMMAND = [sys.executable, "-m", "lbbench"]
 
 
@@ -48,6 +50,14 @@ WRONG = {
     "table format=pdf": ["format=pdf", "text, markdown, csv, latex"],
     "table format=csv table=ranks,tests": ["table", "one value"],
     "table methd=lb": ["methd", "did you mean 'method'"],
+    "export to=there": ["to=there is not inside out=results", "if it is meant: to=/", "/there"],
+    "report to=../there.html out=here": ["to=../there.html is not inside out=here", "/there.html"],
+    "report to=results/../../there": ["not inside out=results"],
+    "export to=~no-such-user/there": ["to=~no-such-user/there", "no such user"],
+    "doctor methd=lb": ["methd", "allowed here: out"],
+    "doctor jobs=2": ["jobs", "allowed here: out"],
+    "doctor out=a,b": ["out takes one value, not 2"],
+    "doctor out": ["'out' is not of the form key=value"],
     "export +experiment=figure99": ["+experiment=figure99", "figure3"],
 }
 
@@ -110,8 +120,10 @@ def test_version_and_doctor(tmp_path):
     assert lbbench("--version", cwd=tmp_path).stdout.startswith("lbbench ")
     found = lbbench("doctor", cwd=tmp_path)
     assert found.returncode == 0, found.stdout
-    for word in ("numpy", "cores", "memory", "disk", "configs"):
+    threads = f"torch {machine.cores_per_run('auto')} in a worker"
+    for word in ("numpy", "cores", "memory", threads, "locks hold", "configs", "agnp: can be"):
         assert word in found.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_run_skips_and_forces(tmp_path):
@@ -183,22 +195,23 @@ def traces(tmp_path_factory):
 UNWRITABLE = {
     "plot figure=1 out=file": "file/figures cannot be used: Not a directory",
     "report to=results": "results cannot be used: Is a directory",
-    f"report to={'a' * 300}": "File name too long",
-    "export to=file": "file is a file",
-    "export to=file/deeper": "file/deeper",
+    f"report to=results/{'a' * 300}": "File name too long",
+    "export to=results/file": "results/file is a file",
+    "export to=results/file/deeper": "results/file/deeper",
 }
 
 
 @pytest.mark.parametrize("line", UNWRITABLE)
 def test_what_cannot_be_written_to_is_one_line(line, traces, tmp_path):
-    (tmp_path / "file").write_text("mine")
     (tmp_path / "results").mkdir()
     (tmp_path / "results/traces").symlink_to(traces)
+    for file in ("file", "results/file"):
+        (tmp_path / file).write_text("mine")
     result = lbbench(*line.split(), cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.stderr.splitlines()) == 1
     assert UNWRITABLE[line] in result.stderr
-    assert (tmp_path / "file").read_text() == "mine"
+    assert (tmp_path / "file").read_text() == (tmp_path / "results/file").read_text() == "mine"
 
 
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly():

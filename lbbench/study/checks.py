@@ -1,8 +1,11 @@
 """What each setting may be. Light to import: every usage error is found here, before any heavy library loads."""
 
 import math
+import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from lbbench import growth
@@ -79,7 +82,22 @@ def path(text: str) -> str:
     """A path on disk."""
     if not text.strip() or not text.isprintable():
         raise ValueError("a directory")
+    if os.path.expanduser(text).startswith("~"):
+        raise ValueError("a directory; there is no such user (for a name that begins with ~ write ./~)")
     return text
+
+
+def inside(out: Path, key: str, text: str) -> Path:
+    """The path that `key=text` gives: below `out`, unless it is absolute and so surely meant.
+
+    A relative one starts from the current directory; `..` and symbolic links are followed. Raises `UsageError` if it
+    leads out of `out`, with the absolute path.
+    """
+    given, real = Path(text).expanduser(), os.path.realpath(os.path.expanduser(text))
+    if not given.is_absolute() and not Path(real).is_relative_to(os.path.realpath(out)):
+        there = shlex.quote(f"{key}={real}")
+        raise UsageError(f"{key}={printable(text)} is not inside out={printable(str(out))}; if it is meant: {there}")
+    return given
 
 
 def seeds(text: str) -> tuple[int, ...]:

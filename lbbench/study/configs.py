@@ -16,8 +16,8 @@ def config_dir() -> Path:
 
 
 def options(group: str) -> dict[str, str]:
-    """The names of a config group's files, each with the comment in its first line."""
-    files = sorted((config_dir() / group).glob("*.yaml"))
+    """The names of a config group's files that are not hidden, each with the comment in its first line."""
+    files = sorted((config_dir() / group).glob("[!.]*.yaml"))
     return {file.stem: file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for file in files}
 
 

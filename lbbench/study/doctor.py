@@ -1,15 +1,25 @@
-"""What `lbbench doctor` checks."""
+"""What `lbbench doctor` checks. Whatever a look at something raises is what was found, so that the others follow."""
 
-import importlib.util
+import importlib.metadata
+import platform
 import shutil
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from lbbench.errors import UsageError
 from lbbench.study import machine
-from lbbench.study.configs import config_dir, options
+from lbbench.study.checks import check, typed_tree
+from lbbench.study.configs import config_dir, load, options
+from lbbench.study.overrides import Combination, plan, read, resolve
 
-LOW_MEMORY_GB, LOW_DISK_GB = 1.0, 1.0
+WORKER_GB, LOW_DISK_GB = 0.5, 1.0  # a worker of `+experiment=figure3` took up to 0.44 GB
+REINSTALL = "install lbbench again, with pip or by `make setup`"
+ELSEWHERE = "choose another directory with out="
 
 
 @dataclass(frozen=True)
@@ -21,27 +31,168 @@ class Check:
     advice: str = ""
 
 
-def checks() -> Iterator[Check]:
-    """Look at everything a study needs."""
-    for package, version in machine.versions().items():
-        yield Check(package, version)
-    if importlib.util.find_spec("bocode") is None:
-        yield Check("data", "bocode is missing", "for agnp and crossedbarrel: pip install 'bocode>=1.0.1'")
+def where(arguments: Sequence[str]) -> Path | None:
+    """The output directory that `out=` gives, if it is given. Raises `UsageError` for anything else."""
+    out = None
+    for key, texts in read(arguments).items():
+        resolve(key, ["out"], others=())
+        if len(texts) > 1:
+            raise UsageError(f"{key} takes one value, not {len(texts)}")
+        out = Path(str(check("out", key, texts[0]))).expanduser()
+    return out
+
+
+def checks(out: Path | None = None) -> Iterator[Check]:
+    """Look at everything that a study needs whose traces go below `out`, which is as in configs/ if None."""
+    looks: dict[str, tuple[Callable[[], Iterator[Check]], str]] = {
+        "versions": (_versions, REINSTALL),
+        "machine": (_machine, "tell its limits by jobs= and cores_per_run="),
+        "threads": (_threads, "see to the versions above, or set jobs=1"),
+        "out": (lambda: _output(out or Path(load("config")["study"]["out"]).expanduser()), ELSEWHERE),
+        "configs": (_configs, REINSTALL),
+        "data": (_data, REINSTALL),
+    }
+    for name, (look, advice) in looks.items():
+        try:
+            yield from look()
+        except Exception as error:
+            yield Check(name, _message(error), advice)
+
+
+def _versions() -> Iterator[Check]:
+    """Python and the packages, against what lbbench's own metadata ask for."""
+    from packaging.requirements import Requirement
+
+    python = importlib.metadata.metadata("lbbench")["Requires-Python"]
+    asked = [Requirement(f"python{python}"), *map(Requirement, importlib.metadata.requires("lbbench") or [])]
+    yield Check("lbbench", importlib.metadata.version("lbbench"))
+    for one in asked:
+        if one.marker and not one.marker.evaluate({"extra": "materials"}):
+            continue
+        try:
+            found = platform.python_version() if one.name == "python" else importlib.metadata.version(one.name)
+        except importlib.metadata.PackageNotFoundError:
+            found = "missing"
+        good = found != "missing" and one.specifier.contains(found, prereleases=True)
+        command = "install Python " if one.name == "python" else "pip install "
+        yield Check(one.name, found, "" if good else f"{command}'{one.name}{one.specifier}'")
+
+
+def _machine() -> Iterator[Check]:
+    """Processor, cores, memory and clock."""
     yield Check("processor", machine.cpu())
-    cores = machine.cores_per_run("auto")
-    yield Check("cores", f"{machine.usable_cores()} usable: {machine.jobs('auto', cores)} jobs of {cores} thread(s)")
-    available = _available_memory_gb()
+    threads = machine.cores_per_run("auto")
+    jobs = machine.jobs("auto", threads)
+    quota = machine.core_quota()
+    limits = f"{machine.affine_cores()} by affinity, {'no quota' if quota is None else f'a quota of {quota:g}'}"
+    yield Check("cores", f"{machine.usable_cores()} usable ({limits}): {jobs} jobs of {threads} thread(s)")
+    available = machine.available_memory_gb()
     if available is not None:
-        advice = "close other programs, or set jobs=1" if available < LOW_MEMORY_GB else ""
-        yield Check("memory", f"{available:.1f} GB available", advice)
-    free = shutil.disk_usage(".").free / 1e9
-    yield Check("disk", f"{free:.1f} GB free here", "free some, or set out=" if free < LOW_DISK_GB else "")
-    yield Check("configs", f"{config_dir()} ({len(options('method'))} methods, {len(options('problem'))} problems)")
+        fit = int(available / WORKER_GB)
+        advice = f"close other programs, or set jobs={max(1, fit)}" if fit < jobs else ""
+        yield Check("memory", f"{available:.1f} GB available, of which a job takes up to {WORKER_GB} GB", advice)
+    early = time.time() < Path(__file__).stat().st_mtime
+    yield Check("clock", time.strftime("%Y-%m-%d %H:%M %Z"), "set it: lbbench's own files are newer" if early else "")
 
 
-def _available_memory_gb() -> float | None:
+def _threads() -> Iterator[Check]:
+    """The thread pools inside a worker."""
+    from joblib import Parallel, delayed
+
+    threads = machine.cores_per_run("auto")
+    (pools,) = Parallel(n_jobs=2)([delayed(machine.thread_pools)(threads)])  # a single job would stay in this process
+    variables = " ".join(f"{name}={threads}" for name in machine.THREAD_VARIABLES)
+    crowded = any(found > threads for _, found in pools)
+    listed = ", ".join(f"{name} {found}" for name, found in pools)
+    yield Check("threads", f"{listed} in a worker", f"start it as: {variables} lbbench run …" if crowded else "")
+
+
+def _output(out: Path) -> Iterator[Check]:
+    """Room, writing and locks where traces go, or in the directory that theirs will be made in; nothing stays there."""
+    places = (out / "traces", *(out / "traces").parents)
+    here = next(place for place in places if place.is_symlink() or place.exists())
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) / 1e6 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return None
+        free = shutil.disk_usage(here).free / 1e9
+        with tempfile.NamedTemporaryFile(dir=here) as file:
+            locks = _locks_hold(file.name)
+    except OSError as error:
+        yield Check("out", f"{out}: {here} cannot be written to: {error.strerror}", ELSEWHERE)
+        return
+    yield Check("disk", f"{free:.1f} GB free at {here}", f"free some, or {ELSEWHERE}" if free < LOW_DISK_GB else "")
+    advice = "" if locks else f"run one study at a time there, or {ELSEWHERE}"
+    yield Check("out", f"{out} can be written to, {'locks hold' if locks else 'but file locks do not hold'}", advice)
+
+
+def _locks_hold(file: str) -> bool:
+    """Whether the lock of a file keeps out another."""
+    import fcntl
+
+    with open(file, "r+b") as first, open(file, "r+b") as second:  # NFS locks only what may be written
+        try:
+            fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return isinstance(error, BlockingIOError)
+    return False
+
+
+def _configs() -> Iterator[Check]:
+    """The files in configs/, each by itself, and then what Hydra composes of them."""
+    from lbbench.study.settings import compose
+
+    methods, problems, presets = (list(options(group)) for group in ("method", "problem", "experiment"))
+    names = ["config", *(f"method/{name}" for name in methods), *(f"problem/{name}" for name in problems)]
+    alone = {name: partial(_load, name) for name in names}
+    together: dict[str, Callable[[], Any]] = {
+        **{f"experiment/{name}": partial(plan, [f"+experiment={name}"]) for name in presets},
+        **{f"method/{name}": partial(compose, Combination(name, problems[0], {}, ())) for name in methods},
+        **{f"problem/{name}": partial(compose, Combination(methods[0], name, {}, ())) for name in problems},
+    }
+    faults = list(_faults(alone)) or list(_faults(together))
+    for name, fault in faults:
+        yield Check("configs", f"{config_dir() / name}.yaml: {fault}", f"correct it, or {REINSTALL}")
+    if not faults:
+        found = f"{len(methods)} methods, {len(problems)} problems, {len(presets)} presets"
+        yield Check("configs", f"{config_dir()} ({found})")
+
+
+def _load(name: str) -> None:
+    """Read a file in configs/ and check each value in it."""
+    tree = load(name)
+    tree.pop("defaults", None)
+    typed_tree(tree)
+
+
+def _data() -> Iterator[Check]:
+    """Each problem as a run builds it, and its value at a point."""
+    problems = list(options("problem"))
+    faults = dict(_faults({name: partial(_evaluate, name) for name in problems}))
+    for name in problems:
+        yield Check("data", f"{name}: {faults.get(name, 'can be evaluated')}", REINSTALL if name in faults else "")
+
+
+def _evaluate(problem: str) -> None:
+    import numpy as np
+
+    from lbbench.study import build
+    from lbbench.study.settings import compose
+
+    built = build.problem(compose(Combination("random", problem, {}, ())))
+    value = built.evaluate(built.domain.user(built.domain.uniform(1, np.random.default_rng(0)))).item()
+    if not value <= built.optimum:
+        raise ValueError(f"a value of {value}, above the maximum {built.optimum}")
+
+
+def _faults(looks: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, str]]:
+    """The names of those that raise an error, with what it says."""
+    for name, look in looks.items():
+        try:
+            look()
+        except Exception as error:
+            yield name, _message(error)
+
+
+def _message(error: Exception) -> str:
+    """The first line of an error, with its type unless it is meant for a user."""
+    text = str(error).strip().partition("\n")[0]
+    return text if isinstance(error, UsageError) else f"{type(error).__name__}: {text}"
