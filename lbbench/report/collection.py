@@ -1,6 +1,7 @@
 """The traces at hand, and which of them belong together."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,13 @@ class Collection:
         return [trace.metadata for trace in self.traces]
 
     def usual(self, settings: Sequence[str] = ()) -> list[Variant]:
-        """For each problem and method the variant nearest to the defaults: the fewest changes, then the most seeds.
+        """For each problem and method the variant nearest to the defaults: that with the fewest changes.
 
-        With the last names of some settings: for each of their values as well.
+        Among equals that whose changes most methods and problems share, so that they are shown alike if they can be;
+        then the most seeds, then the alphabet. With the last names of some settings: for each of their values as well.
         """
         nearest: dict[tuple[Any, ...], Variant] = {}
-        for variant in sorted(self.variants, key=lambda v: (len(v.changed), -len(v.seeds), v.run_id)):
+        for variant in sorted(self.variants, key=_distance(self.variants)):
             values = (variant.settings.flat.get(name) for name in settings)
             nearest.setdefault((variant.problem, variant.method, *values), variant)
         kept = {id(variant) for variant in nearest.values()}
@@ -132,6 +134,22 @@ def _variants(found: Iterable[Trace]) -> list[Variant]:
     return sorted(
         variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
     )
+
+
+def _distance(variants: Sequence[Variant]) -> Callable[[Variant], tuple[Any, ...]]:
+    """A sort key: how far a variant is from the defaults. It is the same for all variants with the same changes."""
+    sharing: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    seeds: dict[str, int] = defaultdict(int)
+    for variant in variants:
+        for change in variant.changes:
+            sharing[change].add((variant.problem, variant.method))
+            seeds[change] += len(variant.seeds)
+
+    def distance(variant: Variant) -> tuple[Any, ...]:
+        own = variant.changes
+        return len(own), -sum(len(sharing[change]) for change in own), -sum(seeds[change] for change in own), own
+
+    return distance
 
 
 def _changed(settings: Settings) -> dict[str, Any]:
