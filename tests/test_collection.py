@@ -12,7 +12,7 @@ from lbbench.report.collection import Collection
 from lbbench.study import traces
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
-from lbbench.study.settings import compose, defaults
+from lbbench.study.settings import Settings, compose, defaults
 
 
 @pytest.fixture
@@ -179,7 +179,8 @@ def test_traces_of_unknown_methods_and_problems_are_variants_too(tmp_path):
     path = made_up.write(tmp_path, "mle", "a toy", 0, [2.0, 1.0])
     metadata = traces.read_metadata(path)
     metadata["settings"]["method"] = {"name": "new", "knob": 3}
-    traces.write(path, pq.read_table(path).to_pylist(), metadata)
+    own = {"method": "new", "run_id": Settings(metadata["settings"]).id}
+    traces.write(path, [row | own for row in pq.read_table(path).to_pylist()], metadata)
     (variant,) = Collection.at(tmp_path).variants
     assert variant.label() == "new (iterations=2, knob=3)"
 

@@ -13,10 +13,8 @@ from lbbench.errors import UsageError
 from lbbench.report import style
 from lbbench.report.variants import Variant
 from lbbench.study import traces
+from lbbench.study.inspection import RUN, Key
 from lbbench.study.settings import Settings, defaults
-
-Key = tuple[str, str, str, int]
-RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Collection:
 
     @classmethod
     def at(cls, out: Path, wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":
-        """The traces below `<out>/traces`, which may be missing; only their metadata are read.
+        """The traces below `<out>/traces`, which may be missing.
 
         `wanted` keeps runs by problem, method, seeds and the last names of settings, whose values are given as text. A
         run that has no such setting is kept, as a key of `lbbench run` leaves alone what has no such key.

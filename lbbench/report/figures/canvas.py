@@ -109,7 +109,7 @@ def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
     room = int(CHARACTERS * figure.get_figwidth())
     title = fill("; ".join(notes), room)
     widths = [len(label) + HANDLE for label in handles]
-    columns = len(handles) if sum(widths) <= room else max(1, room // max(widths))
+    columns = max(1, len(handles) if sum(widths) <= room else room // max(widths))
     lines = title.count("\n") + 1 + math.ceil(len(handles) / columns)
     figure.set_figheight(figure.get_figheight() + LINE * lines)
     legend = figure.legend(
