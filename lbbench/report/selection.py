@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.report import ablation
 from lbbench.study import overrides
-from lbbench.study.checks import CHECKS, Check, Value, check, check_by
+from lbbench.study.checks import CHECKS, Check, Value, check, check_by, printable
 from lbbench.study.configs import load, options
 
 
@@ -23,8 +24,11 @@ class Selection:
 
     @property
     def out(self) -> Path:
-        """The output directory; as in configs/ where no `out=` was given."""
-        return Path(str(self.one("out", load("config")["study"]["out"]))).expanduser()
+        """The output directory; as in configs/ where no `out=` was given. Raises `UsageError` if it is a file."""
+        out = Path(str(self.one("out", load("config")["study"]["out"]))).expanduser()
+        if out.is_file():
+            raise UsageError(f"out={printable(str(out))} is a file")
+        return out
 
     @property
     def overrides(self) -> list[str]:
@@ -42,7 +46,20 @@ class Selection:
         """What to say where there are no such traces, with the command that makes some."""
         which = "no traces that match" if self.wanted else "no traces"
         usual = [] if self.wanted or "+experiment" in self.own else ["method=lb", "problem=michalewicz"]
-        return f"{which} in {self.out / 'traces'}; make some: {command_line('lbbench', 'run', *usual, *self.overrides)}"
+        return f"{which} in {self.out / 'traces'}; make some: {self.source('lbbench', 'run', *usual)}"
+
+    def source(self, *words: str) -> str:
+        """A command that makes traces, with what was asked for beside what it says itself; alone if it takes no such.
+
+        The words are those of `lbbench run` or `lbbench ablate`.
+        """
+        said = {word.partition("=")[0] for word in words}
+        own = [argument for argument in self.overrides if argument.partition("=")[0] not in said]
+        try:
+            {"run": overrides.plan, "ablate": ablation.plan}[words[1]]([*words[2:], *own])
+        except UsageError:
+            own = [argument for argument in own if argument.startswith("out=")]
+        return command_line(*words, *own)
 
     def many(self, key: str, default: Sequence[Any] = ()) -> tuple[Any, ...]:
         """The values of one of the command's own keys, each once."""

@@ -18,6 +18,12 @@ SOURCES = {
     "time": "lbbench run +experiment=figure3",
     "candidates": "lbbench run method=lb",
 }
+# The methods with something to show in a figure, where these are not all.
+METHODS = {
+    "2": ("lb", "lnb", "agpucb", "mle", "mcmc"),
+    "4": ("lb", "lnb", "agpucb"),
+    "candidates": ("lb",),
+}
 FORMATS = ("png", "pdf")
 
 
