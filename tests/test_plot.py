@@ -88,9 +88,11 @@ def test_a_method_that_a_figure_cannot_show_is_named_without_a_command(tmp_path)
     assert str(error.value).splitlines() == [
         "figure 2 has nothing to show of random; it shows lb, lnb, agpucb, mle, mcmc",
         f"figure 3 lacks traces: lbbench run +experiment=figure3 out={tmp_path} method=random makes them",
-        "figure 4 has nothing to show of random; it shows lb, lnb, agpucb",
+        "figure 4 has nothing to show of random; it shows lb, lnb, agpucb, mle, mcmc, oracle",
         "figure candidates has nothing to show of random; it shows lb",
     ]
+    with pytest.raises(UsageError, match=r": lbbench ablate kernel=matern52,rbf .* method=mle makes them"):
+        lines(tmp_path, "figure=4", "method=mle")
 
 
 @pytest.mark.parametrize("own", ["seeds=2,[7]", "sampler=nuts", "theta0=0.5 method=mle"])

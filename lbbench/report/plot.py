@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lbbench.errors import UsageError
-from lbbench.report.figures import FORMATS, METHODS, SOURCES, draw
+from lbbench.report.figures import FORMATS, GROWING, METHODS, OTHERWISE, SOURCES, draw
 from lbbench.report.selection import Selection, command_line
 from lbbench.study.checks import Check, choice
 from lbbench.study.overrides import GROUPS, last
@@ -70,7 +70,9 @@ def _lack(figure: str, selection: Selection) -> str:
     methods, able = selection.wanted.get("method", ()), METHODS.get(figure)
     if able and methods and not set(methods) & set(able):
         return f"figure {figure} has nothing to show of {', '.join(methods)}; it shows {', '.join(able)}"
-    return f"figure {figure} lacks traces: {selection.source(*SOURCES[figure].split())} makes them"
+    growing = figure != "4" or not methods or set(methods) & set(GROWING)
+    command = SOURCES[figure] if growing else OTHERWISE
+    return f"figure {figure} lacks traces: {selection.source(*command.split())} makes them"
 
 
 def _key(argument: str) -> str:

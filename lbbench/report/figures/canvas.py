@@ -129,6 +129,17 @@ def only(frame: pd.DataFrame, variant: Variant) -> pd.DataFrame:
     return frame[own]
 
 
+def align(panels: Sequence[Axes]) -> None:
+    """The same limits and labels for all of the panels: the widest limits of any."""
+    for name in ("x", "y"):
+        lows, highs = zip(*(getattr(panel, f"get_{name}lim")() for panel in panels), strict=True)
+        for panel in panels:
+            panel.set(**{f"{name}lim": (min(lows), max(highs))})
+            axis = getattr(panel, f"{name}axis")
+            if axis.get_scale() == "log":
+                label_decades(axis)
+
+
 def label_iterations(axes: Axes) -> None:
     """The axis of t, labelled at whole numbers."""
     axes.set_xlabel("iteration t")
