@@ -128,7 +128,7 @@ def _variants(found: Iterable[Trace]) -> list[Variant]:
     for trace in found:
         seeds.setdefault(trace.key[:3], []).append(trace.seed)
         settings[trace.key[:3]] = trace.settings
-    variants = [Variant(*key, settings[key], tuple(sorted(seeds[key])), _changed(settings[key])) for key in seeds]
+    variants = [Variant(*key, settings[key], tuple(sorted(seeds[key])), changed(settings[key])) for key in seeds]
     return sorted(
         variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
     )
@@ -150,7 +150,7 @@ def _distance(variants: Sequence[Variant]) -> Callable[[Variant], tuple[Any, ...
     return distance
 
 
-def _changed(settings: Settings) -> dict[str, Any]:
+def changed(settings: Settings) -> dict[str, Any]:
     """The last names of the settings that are not as in configs/, with their values."""
     usual = defaults(settings.method, settings.problem)
     return {key: value for key, value in settings.flat.items() if value != usual.get(key)}
