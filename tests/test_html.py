@@ -160,7 +160,7 @@ def test_tables_hold_final_regrets_ranks_tests_times_and_memory(page):
 def test_hostile_names_are_text(tmp_path):
     name = "<script>alert(1)</script>\"'&amp;{{ 7 * 7 }}"
     for method in ("lb", "mle"):
-        made_up.write(tmp_path, method, name, 0, [1.0, 0.5], cpu=name, knob=name)
+        made_up.write(tmp_path, method, name, 0, [1.0, 0.5], cpu=name, g=name)
     fail(tmp_path, "lb", "toy", 0, status=name, error=name)
     page, text = write(tmp_path)
     assert "<script>alert" not in text

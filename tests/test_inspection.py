@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lbbench import cli
+from lbbench.errors import UsageError
 from lbbench.report.collection import Collection
 from lbbench.study import traces
 from lbbench.study.settings import Settings
@@ -70,7 +71,6 @@ NO_TRACE = {
     "kernel=linear: must be one of": [{"settings": lambda s: s | {"gp": s["gp"] | {"kernel": "linear"}}}],
     "iterations='4' is of another type": [{"settings": lambda settings: settings | {"iterations": "4"}}],
     "g=3 is of another type": [{"settings": lambda settings: settings | {"method": settings["method"] | {"g": 3}}}],
-    "g=t^": [{"settings": lambda settings: settings | {"method": settings["method"] | {"g": "t^"}}}],
     "knob is no plain value": [{"settings": lambda settings: settings | {"knob": [1]}}],
     "its versions are no mapping": [{"versions": ["1.2"]}],
     "must be a whole number": [{"seed": seed} for seed in ("7", 7.0, None, True, -1, 2**63, [7])],
@@ -149,3 +149,9 @@ def test_the_rest_is_used(out):
         assert after.exit_code == 0
         assert after.stdout == before.stdout
         assert after.stderr.startswith(f"left out: {out}/traces/toy/lb/seed=7-")
+
+
+def test_a_growth_function_that_is_none_is_one_line(out):
+    crafted(out, settings=lambda s: s | {"method": s["method"] | {"g": "t^"}})
+    for command in ("table variants=all", "plot format=png"):
+        assert isinstance(lbbench(*command.split(), f"out={out}").exception, UsageError)

@@ -24,11 +24,8 @@ class Selection:
 
     @property
     def out(self) -> Path:
-        """The output directory; as in configs/ where no `out=` was given. Raises `UsageError` if it is a file."""
-        out = Path(str(self.one("out", load("config")["study"]["out"]))).expanduser()
-        if out.is_file():
-            raise UsageError(f"out={printable(str(out))} is a file")
-        return out
+        """The output directory; as in configs/ where no `out=` was given."""
+        return Path(str(self.one("out", load("config")["study"]["out"]))).expanduser()
 
     @property
     def overrides(self) -> list[str]:
@@ -44,6 +41,8 @@ class Selection:
     @property
     def nothing_found(self) -> str:
         """What to say where there are no such traces, with the command that makes some."""
+        if self.out.is_file():
+            return f"out={printable(str(self.out))} is a file"
         which = "no traces that match" if self.wanted else "no traces"
         usual = [] if self.wanted or "+experiment" in self.own else ["method=lb", "problem=michalewicz"]
         return f"{which} in {self.out / 'traces'}; make some: {self.source('lbbench', 'run', *usual)}"

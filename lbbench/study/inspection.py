@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
 from lbbench.study.checks import CHECKS, check, printable
+from lbbench.study.overrides import GROWTHS
 from lbbench.study.settings import Settings
 
 Key = tuple[str, str, str, int]
@@ -39,8 +40,8 @@ def _check_setting(name: str, value: Any) -> None:
     if value is not None and not isinstance(value, str | int | float):
         raise ValueError(f"{printable(name)} is no plain value")
     if name in CHECKS:
-        try:
-            typed = check(name, name, str(value))
+        try:  # growth functions, which reports write as they are, are parsed where they are evaluated
+            typed = check(name, name, str(value)) if name not in GROWTHS else ""
         except UsageError as error:
             raise ValueError(str(error)) from None
         if isinstance(typed, str) != isinstance(value, str):
