@@ -13,7 +13,7 @@ from lbbench.study import traces
 from lbbench.study.overrides import plan
 from lbbench.study.run import place
 from lbbench.study.runner import execute, runs
-from lbbench.study.settings import compose, defaults
+from lbbench.study.settings import Settings, compose, defaults
 
 
 @pytest.fixture
@@ -53,6 +53,31 @@ def test_usual_variants_have_the_fewest_changes_then_the_most_seeds(out):
     made_up.write(out, "lb", "agnp", 0, [1.0] * 5)
     made_up.write(out, "lb", "agnp", 1, [1.0] * 5)
     assert Collection.at(out).usual()[0].label() == "LB (iterations=5)"
+
+
+def test_usual_variants_of_all_methods_have_the_same_settings_if_they_can(tmp_path):
+    for g in ("t^0.25", "t^0.5", "t^0.75", "t^0.1", "t^0.9"):
+        for method, problem in (("lb", "toy"), ("agpucb", "toy"), ("lb", "agnp")):
+            made_up.write(tmp_path, method, problem, 0, [1.0] * 250, g=g)
+    made_up.write(tmp_path, "lb", "toy", 1, [1.0] * 250, g="t^0.75")  # more seeds, but of the one method
+    assert {v.label() for v in Collection.at(tmp_path).usual()} == {"LB (g=t^0.75)", "A-GP-UCB (g=t^0.75)"}
+    for seed in range(5):
+        made_up.write(tmp_path, "mle", "toy", seed, [1.0] * 250, kernel="rbf")
+        made_up.write(tmp_path, "lb", "toy", seed, [1.0] * 250, theta0=0.5)
+    for kernel in ("rbf", "matern32"):
+        made_up.write(tmp_path, "mle", "agnp", 0, [1.0] * 250, kernel=kernel)
+    usual = [(v.problem, v.label()) for v in Collection.at(tmp_path).usual()]
+    assert usual == [
+        ("agnp", "LB (g=t^0.75)"), ("agnp", "MLE (kernel=rbf)"),
+        ("toy", "LB (g=t^0.75)"), ("toy", "A-GP-UCB (g=t^0.75)"), ("toy", "MLE (kernel=rbf)"),
+    ]  # fmt: skip
+
+
+def test_usual_variants_without_a_favourite_go_by_the_alphabet(tmp_path):
+    for g in ("t^0.5", "t^0.25", "t^0.75"):
+        for method in ("lb", "agpucb"):
+            made_up.write(tmp_path, method, "toy", 0, [1.0] * 250, g=g)
+    assert [v.label() for v in Collection.at(tmp_path).usual()] == ["LB (g=t^0.25)", "A-GP-UCB (g=t^0.25)"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +180,8 @@ def test_traces_of_unknown_methods_and_problems_are_variants_too(tmp_path):
     path = made_up.write(tmp_path, "mle", "a toy", 0, [2.0, 1.0])
     metadata = traces.read_metadata(path)
     metadata["settings"]["method"] = {"name": "new", "knob": 3}
-    traces.write(path, pq.read_table(path).to_pylist(), metadata)
+    own = {"method": "new", "run_id": Settings(metadata["settings"]).id}
+    traces.write(path, [row | own for row in pq.read_table(path).to_pylist()], metadata)
     (variant,) = Collection.at(tmp_path).variants
     assert variant.label() == "new (iterations=2, knob=3)"
 

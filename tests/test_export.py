@@ -132,6 +132,22 @@ def test_what_is_no_export_is_left_alone(study, tmp_path):
     assert contents(tmp_path) == before
 
 
+def test_a_damaged_export_is_replaced_only_if_told(study, tmp_path):
+    everything = Collection.at(study)
+    export(everything, tmp_path)
+    file = tmp_path / "traces/agnp.parquet"
+    whole, metadata = file.read_bytes(), traces.read_metadata(file)
+    traces.write_table(file, pq.read_table(file)[:20], metadata)
+    with pytest.raises(UsageError, match=r"agnp\.parquet is no trace .*; force=true replaces it"):
+        export(everything, tmp_path)
+    export(everything, tmp_path, force=True)
+    assert file.read_bytes() == whole
+    file.write_bytes(whole[:500])
+    with pytest.raises(UsageError, match=r"agnp\.parquet is not from an export, or damaged; .* move it away"):
+        export(everything, tmp_path, force=True)
+    assert file.read_bytes() == whole[:500]
+
+
 def test_figures_and_tables_beside_an_export_do_not_stand_in_its_way(study, tmp_path):
     export(Collection.at(study), tmp_path)
     (tmp_path / "figures").mkdir()

@@ -1,8 +1,10 @@
 """What is drawn, against numbers computed here from the traces on disk."""
 
+import itertools
 import math
 from dataclasses import replace
 
+import made_up
 import numpy as np
 import pandas as pd
 import pytest
@@ -245,6 +247,27 @@ def test_figure4_varies_the_settings_that_it_is_given(collection):
     assert legend(sheet.figure)[:2] == ["g=t^0.25, theta0=mle", "g=t^0.75, theta0=mle"]
     same = {label: line.get_color() for label, line in named(sheet.figure.axes[0]).items()}
     assert same == {label: line.get_color() for label, line in named(sheet.figure.axes[1]).items()}
+
+
+def test_figure4_wraps_many_methods_into_rows_with_the_same_axes(tmp_path):
+    methods = ("lb", "lnb", "agpucb", "mle", "mcmc", "oracle", "random")
+    for pace, method in enumerate(methods, 1):
+        for kernel in ("matern52", "rbf"):
+            regrets_ = [1 / t ** (1 / pace) for t in range(1, 40)]
+            made_up.write(tmp_path, method, "toy", 0, regrets_, lengthscale=0.5 * pace, kernel=kernel)
+    (sheet,) = ablation.draw(Collection.at(tmp_path), ())
+    sheet.figure.draw_without_rendering()
+    assert len(sheet.figure.axes) == 16
+    titled = [panel for panel in sheet.figure.axes if panel.get_title()]
+    assert [panel.get_title() for panel in titled] == [f"{style.label(method)} (n = 1)" for method in methods]
+    boxes = [panel.title.get_window_extent() for panel in titled]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert max(box.x1 for box in boxes) <= sheet.figure.bbox.width
+    assert len({(panel.get_xlim(), panel.get_ylim(), tuple(panel.get_yticks())) for panel in titled}) == 1
+    below = [panel for panel in sheet.figure.axes if panel.patches]
+    assert len(below) == len(methods) - 1  # random chooses no length scale
+    assert len({(panel.get_xlim(), panel.get_ylim()) for panel in below}) == 1
+    assert [panel.axison for panel in sheet.figure.axes].count(False) == 2
 
 
 def test_an_ablation_differs_in_one_setting_only(collection):

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import made_up
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +18,7 @@ from lbbench.errors import UsageError
 from lbbench.report import html, interactive, sections
 from lbbench.report.collection import Collection
 from lbbench.report.tables import Estimate, Table
+from lbbench.study import traces
 from lbbench.study.overrides import plan
 
 
@@ -60,6 +62,14 @@ def write(out, **wanted):
     html.write(out, collection, collection.usual(), out / "report.html")
     text = (out / "report.html").read_text(encoding="utf-8")
     return Page(text), text
+
+
+def fail(out, method, problem, seed, g="sqrt(t)", **told):
+    """Write what is kept of a run that failed."""
+    own = made_up.settings(method, problem, **({"g": g} if method == "lb" else {}))
+    path = out / "failures" / problem / method / f"seed={seed}-{own.id}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"settings": dict(own.tree), "seed": seed, "traceback": "a\nb", **told}))
 
 
 def charts(page):
@@ -151,28 +161,32 @@ def test_hostile_names_are_text(tmp_path):
     name = "<script>alert(1)</script>\"'&amp;{{ 7 * 7 }}"
     for method in ("lb", "mle"):
         made_up.write(tmp_path, method, name, 0, [1.0, 0.5], cpu=name, g=name)
-    (tmp_path / "failures").mkdir()
-    (tmp_path / "failures" / "x.json").write_text(json.dumps({"error": name}))
+    fail(tmp_path, "lb", "toy", 0, status=name, error=name)
     page, text = write(tmp_path)
     assert "<script>alert" not in text
     assert [kind for kind, _ in page.scripts] == ["application/json", None, None]
     assert charts(page)["problems"][0]["name"] == name
     assert name in page.cells
-    assert f"error: {name}" in page.text
+    assert page.cells.count(name) > 2  # status and error among them
 
 
 def test_failures_unreadable_traces_and_missing_seeds_are_listed(tmp_path):
     made_up.study(tmp_path, problems=("toy",))
     made_up.write(tmp_path, "lb", "toy", 7, [1.0] * 8)
     (tmp_path / "traces/toy/lb/seed=9-broken.parquet").write_bytes(b"PAR1 and no more")
-    (tmp_path / "failures").mkdir()
-    (tmp_path / "failures/one.json").write_text('{"problem": "toy", "error": "no finite mean"}')
-    (tmp_path / "failures/two.json").write_text("{")
+    fail(tmp_path, "lb", "toy", 4, status="failed", error="no finite mean", t=12, g="t^0.25")
+    fail(tmp_path, "mle", "toy", 5, status="timeout", error="600 s are over", t=None)
+    (tmp_path / "failures/toy/lb/two.json").write_text("{")
+    (tmp_path / "failures/toy/lb/three.json").write_text('{"status": "failed", "error": "?", "seed": 1}')
     page, _ = write(tmp_path)
-    assert "problem: toy; error: no finite mean" in page.text
-    assert re.search(r"two\.json cannot be read", page.text)
+    place = page.cells.index("no finite mean") - 5
+    assert page.cells[place : place + 6] == ["toy", "LB (g=t^0.25)", "4", "failed", "12", "no finite mean"]
+    place = page.cells.index("600 s are over") - 5
+    assert page.cells[place : place + 6] == ["toy", "MLE", "5", "timeout", "", "600 s are over"]
+    assert re.search(r"two\.json tells of no failure", page.text)
+    assert re.search(r"three\.json tells of no failure", page.text)
     assert re.search(r"seed=9-broken\.parquet is no trace", page.text)
-    assert "3 failures" in page.text
+    assert "5 failures" in page.text
     assert "3 of 4, without 7" in page.cells
 
 
@@ -182,6 +196,16 @@ def test_a_few_runs_make_a_report_that_says_what_it_lacks(methods, seeds, tmp_pa
     page, text = write(tmp_path)
     assert "no tests: LB shares no problem and seed with another method" in page.text
     assert "NaN" not in text[: text.index("plotly.js")]
+
+
+def test_runs_on_different_data_are_warned_of(tmp_path):
+    made_up.study(tmp_path, methods=("lb", "mle"), problems=("toy", "agnp"), seeds=2)
+    for i, path in enumerate(sorted((tmp_path / "traces/toy").rglob("*.parquet"))):
+        signature = {"x": [[0.0], [0.5], [1.0]], "f": [1.0, 2.0, 3.0 + 0.5 * (i == 3)]}
+        traces.write_table(path, pq.read_table(path), traces.read_metadata(path) | {"signature": signature})
+    text = write(tmp_path)[0].text
+    assert text.count("different data or libraries") == 1
+    assert "by up to 0.5: 3 runs with f = 1, 2, 3; 1 run with f = 1, 2, 3.5" in text
 
 
 def test_settings_show_what_was_changed(tmp_path):

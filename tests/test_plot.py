@@ -82,6 +82,29 @@ def test_the_commands_for_missing_traces_are_good_ones(tmp_path):
         assert Path(planned.study["out"]) == tmp_path
 
 
+def test_a_method_that_a_figure_cannot_show_is_named_without_a_command(tmp_path):
+    with pytest.raises(UsageError) as error:
+        lines(tmp_path, "figure=2,3,4,candidates", "method=random")
+    assert str(error.value).splitlines() == [
+        "figure 2 has nothing to show of random; it shows lb, lnb, agpucb, mle, mcmc",
+        f"figure 3 lacks traces: lbbench run +experiment=figure3 out={tmp_path} method=random makes them",
+        "figure 4 has nothing to show of random; it shows lb, lnb, agpucb, mle, mcmc, oracle",
+        "figure candidates has nothing to show of random; it shows lb",
+    ]
+    with pytest.raises(UsageError, match=r": lbbench ablate kernel=matern52,rbf .* method=mle makes them"):
+        lines(tmp_path, "figure=4", "method=mle")
+
+
+@pytest.mark.parametrize("own", ["seeds=2,[7]", "sampler=nuts", "theta0=0.5 method=mle"])
+def test_no_command_is_named_that_would_be_refused(own, tmp_path):
+    selection = select([f"out={tmp_path}", *own.split()], KEYS)
+    with pytest.raises(UsageError) as error:
+        lines(tmp_path, "figure=3", *own.split())
+    for text in (str(error.value).removesuffix(" makes them"), selection.nothing_found):
+        words = text.partition(": lbbench run ")[2].split()
+        assert Path(plan(words).study["out"]) == tmp_path
+
+
 def test_a_half_finished_study_is_drawn(unfinished):
     drawn = lines(unfinished)
     assert not any("nan" in line for line in drawn)

@@ -1,9 +1,11 @@
 import math
 
+import pyarrow.parquet as pq
 import pytest
 
 from lbbench.report import findings
 from lbbench.report.tables import plus_minus
+from lbbench.study import traces
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
 
@@ -38,3 +40,11 @@ def test_findings_are_written_from_a_study_and_keep_what_stands_by_hand(tmp_path
     file.write_text(text + "\nA reason.\n")
     findings.write(todo, file, "seeds=2")
     assert file.read_text() == text + "\nA reason.\n"
+    (planned_run,) = [run for run in todo if run.name == "agnp mle seed=0"]
+    table = pq.read_table(planned_run.path)
+    metadata = traces.read_metadata(planned_run.path)
+    traces.write_table(planned_run.path, table, {key: metadata[key] for key in ("settings", "seed")})
+    findings.write(todo, file, "seeds=2")
+    traces.write_table(planned_run.path, table[:10], metadata)
+    with pytest.raises(findings.UsageError, match="it has no steps of mle on agnp with seed 0"):
+        findings.write(todo, file, "seeds=2")

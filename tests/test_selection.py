@@ -103,3 +103,11 @@ def test_selecting_imports_nothing_heavy():
     code = "import sys; from lbbench.report.selection import select; select(['g=t^0.5'], {}); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "pandas", "pyarrow", "scipy", "rich", "hydra"} & set(modules)
+
+
+def test_an_output_directory_is_no_file_and_one(tmp_path):
+    (tmp_path / "file").touch()
+    assert select([f"out={tmp_path}/file"], OWN).nothing_found == f"out={tmp_path}/file is a file"
+    with pytest.raises(UsageError) as raised:
+        select(["out=a", "out=b"], OWN)
+    assert str(raised.value) == "out is given twice"

@@ -76,6 +76,11 @@ def test_curves_are_the_moments_and_quartiles_of_each_step():
     np.testing.assert_allclose(table[["lower", "upper"]].T, np.quantile(sums, [0.25, 0.75], axis=0))
 
 
+def test_curves_of_no_rows_are_none_with_the_same_columns():
+    table = stats.curves(FRAME, "simple_regret")
+    assert stats.curves(FRAME[:0], "simple_regret").columns.tolist() == table.columns.tolist()
+
+
 def test_curves_count_the_seeds_that_a_step_has():
     table = stats.curves(FRAME, "simple_regret", by=["method"])
     assert table["method"].tolist() == ["mle"] * 3 + ["lb"] * 2  # in order of appearance

@@ -218,3 +218,8 @@ def test_a_directory_without_traces_or_with_strange_ones_gets_a_line(tmp_path, o
     assert "left out: " in shown.stderr
     assert "strange.parquet is no trace" in shown.stderr
     assert "MLE" in shown.stdout
+
+
+def test_a_table_without_rows_is_no_csv():
+    with pytest.raises(UsageError, match="no tests: LB is alone"):
+        list(comma_separated(Table(("problem", "p"), [], "Tests of LB", "no tests: LB is alone")))

@@ -1,6 +1,7 @@
 """The traces at hand, and which of them belong together."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,8 @@ from lbbench.errors import UsageError
 from lbbench.report import style
 from lbbench.report.variants import Variant
 from lbbench.study import traces
+from lbbench.study.inspection import RUN, Key
 from lbbench.study.settings import Settings, defaults
-
-Key = tuple[str, str, str, int]
-RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Collection:
 
     @classmethod
     def at(cls, out: Path, wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":
-        """The traces below `<out>/traces`, which may be missing; only their metadata are read.
+        """The traces below `<out>/traces`, which may be missing.
 
         `wanted` keeps runs by problem, method, seeds and the last names of settings, whose values are given as text. A
         run that has no such setting is kept, as a key of `lbbench run` leaves alone what has no such key.
@@ -74,12 +73,13 @@ class Collection:
         return [trace.metadata for trace in self.traces]
 
     def usual(self, settings: Sequence[str] = ()) -> list[Variant]:
-        """For each problem and method the variant nearest to the defaults: the fewest changes, then the most seeds.
+        """For each problem and method the variant nearest to the defaults: that with the fewest changes.
 
-        With the last names of some settings: for each of their values as well.
+        Among equals that whose changes most methods and problems share, so that they are shown alike if they can be;
+        then the most seeds, then the alphabet. With the last names of some settings: for each of their values as well.
         """
         nearest: dict[tuple[Any, ...], Variant] = {}
-        for variant in sorted(self.variants, key=lambda v: (len(v.changed), -len(v.seeds), v.run_id)):
+        for variant in sorted(self.variants, key=_distance(self.variants)):
             values = (variant.settings.flat.get(name) for name in settings)
             nearest.setdefault((variant.problem, variant.method, *values), variant)
         kept = {id(variant) for variant in nearest.values()}
@@ -132,6 +132,22 @@ def _variants(found: Iterable[Trace]) -> list[Variant]:
     return sorted(
         variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
     )
+
+
+def _distance(variants: Sequence[Variant]) -> Callable[[Variant], tuple[Any, ...]]:
+    """A sort key: how far a variant is from the defaults. It is the same for all variants with the same changes."""
+    sharing: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    seeds: dict[str, int] = defaultdict(int)
+    for variant in variants:
+        for change in variant.changes:
+            sharing[change].add((variant.problem, variant.method))
+            seeds[change] += len(variant.seeds)
+
+    def distance(variant: Variant) -> tuple[Any, ...]:
+        own = variant.changes
+        return len(own), -sum(len(sharing[change]) for change in own), -sum(seeds[change] for change in own), own
+
+    return distance
 
 
 def variant(settings: Settings, seeds: Iterable[int]) -> Variant:

@@ -39,7 +39,10 @@ def export(collection: Collection, to: Path, force: bool = False) -> list[Path]:
     this export lacks, unless `force` drops them.
     """
     earlier = _earlier(to)
-    lost = {trace.key for trace in Collection.of_files(earlier).traces} - {trace.key for trace in collection.traces}
+    there = Collection.of_files(earlier)
+    if there.unreadable and not force:
+        raise UsageError(f"{there.unreadable[0]}; force=true replaces it")
+    lost = {trace.key for trace in there.traces} - {trace.key for trace in collection.traces}
     if lost and not force:
         raise UsageError(f"to={printable(str(to))} holds {len(lost)} runs that this lacks; force=true drops them")
     files = []
@@ -68,7 +71,9 @@ def _earlier(to: Path) -> list[Path]:
     foreign = [path for path in files if not _is_export(path)] if files else there
     foreign += sorted(set((to / "traces").rglob("*.parquet")) - set(files))
     if foreign:
-        raise UsageError(f"{foreign[0]} is not from an export; choose another directory with to=, or move it away")
+        raise UsageError(
+            f"{foreign[0]} is not from an export, or damaged; choose another directory with to=, or move it away"
+        )
     return files
 
 

@@ -37,6 +37,7 @@ class Finals:
                 f"{len(missing)} of {len(runs)} runs are missing, such as {missing[0].name}; "
                 f"make them: lbbench run {command}"
             )
+        self.metadata = [traces.read_runs(run.path)[0] for run in runs]
         self.frame = traces.read(run.path for run in runs)
         own = {run.settings.id: run.settings["method"] for run in runs}
         details = pd.DataFrame.from_dict(own, orient="index").drop(columns="name")
@@ -45,7 +46,6 @@ class Finals:
         self.command = command
         self.gp = runs[0].settings["gp"]
         self.problems = {run.settings.problem: build.problem(run.settings) for run in runs}
-        self.metadata = [traces.read_metadata(run.path) for run in runs]
 
     def select(self, problem: str, method: str, **settings: object) -> pd.DataFrame:
         """The runs of a method on a problem, with the default settings but for those given."""
@@ -96,9 +96,11 @@ def report(finals: Finals) -> Iterator[str]:
 def _provenance(metadata: Sequence[dict[str, Any]]) -> str:
     """Commits, versions and processors of the runs."""
     names = ("numpy", "scipy", "botorch")
-    commits = sorted({str(run["commit"])[:10] for run in metadata})
-    versions = sorted({", ".join(f"{name} {run['versions'][name]}" for name in names) for run in metadata})
-    return f"commit {', '.join(commits)}; {'; '.join(versions)}; {', '.join(sorted({run['cpu'] for run in metadata}))}"
+    commits = sorted({str(run.get("commit"))[:10] for run in metadata})
+    versions = [run.get("versions", {}) for run in metadata]
+    libraries = sorted({", ".join(f"{name} {own.get(name)}" for name in names) for own in versions})
+    processors = sorted({str(run.get("cpu")) for run in metadata})
+    return f"commit {', '.join(commits)}; {'; '.join(libraries)}; {', '.join(processors)}"
 
 
 def _mean(runs: pd.DataFrame, column: str) -> str:

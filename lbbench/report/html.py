@@ -7,8 +7,7 @@ nothing can be loaded or sent.
 
 import base64
 import hashlib
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -19,6 +18,7 @@ from lbbench import __version__
 from lbbench.report import interactive, sections, style, summaries, tables
 from lbbench.report.collection import Collection
 from lbbench.report.variants import Variant, shared_changes
+from lbbench.study.signatures import differing
 
 PAGE = Path(__file__).with_name("page")
 
@@ -28,12 +28,13 @@ def write(out: Path, collection: Collection, compared: Sequence[Variant], file: 
 
     The `compared` variants of the collection are ranked and tested, and shown at first.
     """
-    page = render(collection, compared, [*collection.unreadable, *failures(out)])
+    failed, unreadable = sections.failures(out)
+    page = render(collection, compared, failed, [*collection.unreadable, *unreadable])
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page, encoding="utf-8")
 
 
-def render(collection: Collection, compared: Sequence[Variant], failures: Sequence[str]) -> str:
+def render(collection: Collection, compared: Sequence[Variant], failed: tables.Table, unreadable: Sequence[str]) -> str:
     """The report as the text of an HTML file."""
     shared = shared_changes(collection.variants)
     labels = {variant.run_id: variant.label(shared) for variant in collection.variants}
@@ -53,7 +54,10 @@ def render(collection: Collection, compared: Sequence[Variant], failures: Sequen
         shared=shared,
         labels=labels,
         frame=frame,
-        failures=failures,
+        failed=failed,
+        unreadable=unreadable,
+        failures=len(failed.rows) + len(unreadable),
+        differing=differing(collection.metadata),
         charts=interactive.charts(collection, compared, frame, labels),
         regrets=interactive.REGRETS,
         summary=summary,
@@ -63,18 +67,6 @@ def render(collection: Collection, compared: Sequence[Variant], failures: Sequen
         stylesheet=Markup((PAGE / "report.css").read_text(encoding="utf-8")),
         scripts=[Markup(get_plotlyjs()), Markup((PAGE / "report.js").read_text(encoding="utf-8"))],
     )
-
-
-def failures(out: Path) -> Iterator[str]:
-    """What each file `<out>/failures/*.json` tells of a run that failed, after its path."""
-    for path in sorted((out / "failures").glob("*.json")):
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            yield f"{path} cannot be read ({error})"
-        else:
-            pairs = content.items() if isinstance(content, dict) else [("content", content)]
-            yield f"{path}: {'; '.join(f'{key}: {value}' for key, value in pairs if not isinstance(value, dict))}"
 
 
 def _hash(script: str) -> str:

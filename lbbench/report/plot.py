@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lbbench.errors import UsageError
-from lbbench.report.figures import FORMATS, SOURCES, draw
+from lbbench.report.figures import FORMATS, GROWING, METHODS, OTHERWISE, SOURCES, draw
 from lbbench.report.selection import Selection, command_line
 from lbbench.study.checks import Check, choice
 from lbbench.study.overrides import GROUPS, last
@@ -40,7 +40,7 @@ def plot(collection: "Collection", selection: Selection) -> Iterator[str]:
         if figure.files:
             nothing = False
         else:
-            lacking.append(f"figure {figure.name} lacks traces: {_source(SOURCES[figure.name], selection)} makes them")
+            lacking.append(_lack(figure.name, selection))
     if nothing:
         raise UsageError("\n".join(lacking))
     yield from lacking
@@ -65,10 +65,14 @@ def _undrawn(collection: "Collection", drawn: "Sequence[Variant]", selection: Se
         yield f"also at hand, not drawn: {', '.join(labels[:NAMED])}{more}{narrow}"
 
 
-def _source(command: str, selection: Selection) -> str:
-    """The command that makes missing traces, with what the user chose beside what it says itself."""
-    own = [argument for argument in selection.overrides if f" {_key(argument)}=" not in command]
-    return command_line(*command.split(), *own)
+def _lack(figure: str, selection: Selection) -> str:
+    """What to say of a figure without traces: the command that makes them, if there can be any."""
+    methods, able = selection.wanted.get("method", ()), METHODS.get(figure)
+    if able and methods and not set(methods) & set(able):
+        return f"figure {figure} has nothing to show of {', '.join(methods)}; it shows {', '.join(able)}"
+    growing = figure != "4" or not methods or set(methods) & set(GROWING)
+    command = SOURCES[figure] if growing else OTHERWISE
+    return f"figure {figure} lacks traces: {selection.source(*command.split())} makes them"
 
 
 def _key(argument: str) -> str:

@@ -1,20 +1,24 @@
 """The tables that only the report has: times and memory, coverage, settings, provenance, and the commands to run."""
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from lbbench.errors import UsageError
 from lbbench.report import style
-from lbbench.report.collection import Collection
+from lbbench.report.collection import Collection, variant
 from lbbench.report.selection import command_line
 from lbbench.report.stats import final
 from lbbench.report.tables import Cell, Estimate, Table
 from lbbench.report.variants import Variant
 from lbbench.study.checks import seeds_text
-from lbbench.study.settings import defaults
+from lbbench.study.failures import about
+from lbbench.study.settings import Settings, defaults
 
 SIGNIFICANT = 0.05
 MACHINE = ("commit", "cpu", "platform", "threads")
@@ -85,6 +89,23 @@ def settings(variant: Variant) -> Table:
         rows,
         note=f"the hash of these settings, run_id, is {variant.run_id}",
     )
+
+
+def failures(out: Path) -> tuple[Table, list[str]]:
+    """The runs below `<out>/failures` that failed, and a message for each file there that tells of none."""
+    rows, unreadable = [], []
+    for path in sorted((out / "failures").rglob("*.json")):
+        try:
+            content = about(path)
+        except UsageError as error:
+            unreadable.append(str(error))
+        else:
+            own = variant(Settings(content["settings"]), [content["seed"]])
+            step = "" if content["t"] is None else content["t"]
+            rows.append((own.problem, own.label(), content["seed"], content["status"], step, content["error"]))
+    return Table(
+        ("problem", "method", "seed", "status", "step", "error"), rows, note="runs that did not end"
+    ), unreadable
 
 
 def provenance(metadata: Sequence[Mapping[str, Any]]) -> Table:

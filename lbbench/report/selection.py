@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.report import ablation
 from lbbench.study import overrides
-from lbbench.study.checks import CHECKS, Check, Value, check, check_by
+from lbbench.study.checks import CHECKS, Check, Value, check, check_by, printable
 from lbbench.study.configs import load, options
 
 
@@ -40,9 +41,24 @@ class Selection:
     @property
     def nothing_found(self) -> str:
         """What to say where there are no such traces, with the command that makes some."""
+        if self.out.is_file():
+            return f"out={printable(str(self.out))} is a file"
         which = "no traces that match" if self.wanted else "no traces"
         usual = [] if self.wanted or "+experiment" in self.own else ["method=lb", "problem=michalewicz"]
-        return f"{which} in {self.out / 'traces'}; make some: {command_line('lbbench', 'run', *usual, *self.overrides)}"
+        return f"{which} in {self.out / 'traces'}; make some: {self.source('lbbench', 'run', *usual)}"
+
+    def source(self, *words: str) -> str:
+        """A command that makes traces, with what was asked for beside what it says itself; alone if it takes no such.
+
+        The words are those of `lbbench run` or `lbbench ablate`.
+        """
+        said = {word.partition("=")[0] for word in words}
+        own = [argument for argument in self.overrides if argument.partition("=")[0] not in said]
+        try:
+            {"run": overrides.plan, "ablate": ablation.plan}[words[1]]([*words[2:], *own])
+        except UsageError:
+            own = [argument for argument in own if argument.startswith("out=")]
+        return command_line(*words, *own)
 
     def many(self, key: str, default: Sequence[Any] = ()) -> tuple[Any, ...]:
         """The values of one of the command's own keys, each once."""

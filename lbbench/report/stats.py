@@ -45,13 +45,16 @@ def summary(frame: pd.DataFrame, by: Sequence[str] = ("problem", "method", "run_
 def curves(frame: pd.DataFrame, column: str, by: Sequence[str] = ("problem", "method", "run_id")) -> pd.DataFrame:
     """Per group, and per t in ascending order: `mean`, `se`, `median`, quartiles `lower` and `upper`, and `n` of seeds.
 
-    Groups stand in order of appearance. Missing values do not count; `se` is NaN for a single seed.
+    Groups stand in order of appearance; without rows there are none. Missing values do not count; `se` is NaN for a
+    single seed.
     """
     pieces = {}
     for group, rows in frame.groupby(list(by), sort=False):
         values = rows.groupby("t")[column]
         table = values.agg(mean="mean", se="sem", median="median", n="count")
         pieces[group] = table.assign(lower=values.quantile(0.25), upper=values.quantile(0.75))
+    if not pieces:
+        return pd.DataFrame(columns=[*by, "t", "mean", "se", "median", "n", "lower", "upper"])
     curves: pd.DataFrame = pd.concat(pieces, names=list(by)).reset_index()
     return curves
 

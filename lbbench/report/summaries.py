@@ -115,8 +115,12 @@ def _ranks(collection: Collection, variants: Sequence[Variant], frame: pd.DataFr
     frame, _ = _competitors(variants, frame)
     found = stats.ranks(frame, by="competitor").dropna()
     rows = [(row["competitor"], *(row[regret] for regret in stats.REGRETS)) for _, row in found.iterrows()]
-    blocks = f"the {found['blocks'].iloc[0]} pairs" if rows else "no pair"
-    note = f"mean rank by final regret (1 is the lowest) over {blocks} of problem and seed that all have run"
+    note = (
+        f"mean rank by final regret (1 is the lowest) over the {found['blocks'].iloc[0]} pairs of problem and seed "
+        "that all have run"
+        if rows
+        else "no ranks: there is no pair of problem and seed that all have run"
+    )
     return Table(("method", "simple regret", "cumulative regret"), rows, "Ranks", note)
 
 

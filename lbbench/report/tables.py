@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lbbench.errors import UsageError
+
 
 class Estimate(NamedTuple):
     """A mean and its standard error, which is NaN for a single value."""
@@ -84,7 +86,12 @@ def markdown(table: Table) -> Iterator[str]:
 
 
 def comma_separated(table: Table) -> Iterator[str]:
-    """The lines of the table as CSV, numbers in full; an estimate fills two columns, the second named `…_se`."""
+    """The lines of the table as CSV, numbers in full; an estimate fills two columns, the second named `…_se`.
+
+    Raises `UsageError` for a table without rows, since a note has no place in CSV.
+    """
+    if not table.rows:
+        raise UsageError(table.note or f"{table.title} has no rows")
     pairs = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.header))]
     header = []
     for name, pair in zip(table.header, pairs, strict=True):

@@ -19,6 +19,11 @@ class Variant:
     seeds: tuple[int, ...]
     changed: Mapping[str, Any]  # the last name of each setting that is not as in configs/, with its value
 
+    @property
+    def changes(self) -> list[str]:
+        """What is changed, as it is typed."""
+        return [f"{key}={value}" for key, value in self.changed.items()]
+
     def label(self, shared: Container[str] = ()) -> str:
         """The method, and what is not as usual, but for the `shared` settings: `LB`, or `LB (g=t^0.25)`."""
         changes = typed({key: value for key, value in self.changed.items() if key not in shared})

@@ -3,7 +3,7 @@
 import json
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,15 +54,25 @@ def write(path: Path, failure: Failure, about: Mapping[str, Any]) -> None:
 def read(path: Path) -> Failure:
     """The failure in a file. Raises `UsageError` if there is none in it."""
     content = about(path)
-    return Failure(**{name: content[name] for name in Failure.__dataclass_fields__})
+    return Failure(**{field.name: content[field.name] for field in fields(Failure)})
 
 
 def about(path: Path) -> dict[str, Any]:
-    """All that is in the file of a failure: with it the run's settings and seed, versions, and when it was."""
+    """All that is in the file of a failure: with it the run's settings and seed, versions, and when it was.
+
+    Raises `UsageError` for a file that tells no such thing.
+    """
+    from lbbench.study.inspection import key_of
+
     try:
-        content: dict[str, Any] = json.loads(path.read_bytes())
-        if {*Failure.__dataclass_fields__, "settings", "seed"} <= content.keys():
+        content: dict[str, Any] = {"t": None, "x": None, "traceback": "", **json.loads(path.read_bytes())}
+        key_of(content)
+        texts = all(isinstance(content[key], str) for key in ("status", "error", "traceback"))
+        numbers = all(isinstance(value, int | float) for value in content["x"] or [])
+        if texts and numbers and isinstance(content["t"], int | None):
             return content
-    except (ValueError, AttributeError):
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror})") from None
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
         pass
-    raise UsageError(f"{path} is no record of a failure; move it away")
+    raise UsageError(f"{path} tells of no failure")

@@ -128,7 +128,8 @@ def read(arguments: Sequence[str]) -> dict[str, list[str]]:
             raise UsageError(f"'{printable(argument)}' is not of the form key=value, such as method=lb")
         if key in overrides:
             name = printable(key)
-            raise UsageError(f"{name} is given twice; to sweep, separate values by commas: {name}=…,…")
+            hint = "" if last(key) in load("config")["study"] else f"; to sweep, separate values by commas: {name}=…,…"
+            raise UsageError(f"{name} is given twice{hint}")
         overrides[key] = [value[1:-1] if _is_quoted(value) else value for value in split(text)]
         for value in overrides[key]:
             if not value:

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lbbench.errors import UsageError
-from lbbench.study import files
+from lbbench.study import files, inspection
+from lbbench.study.checks import printable
 
 SCHEMA_VERSION = 1
 KEY = b"lbbench"  # of the JSON in a file's metadata
@@ -48,6 +49,9 @@ SCHEMA = pa.schema(
         pa.field("evaluate_s", pa.float64(), nullable=False),
     ]
 )
+LARGE = {pa.string(): pa.large_string(), pa.list_(pa.float64()): pa.large_list(pa.float64())}
+FINITE = [field.name for field in SCHEMA if field.type == pa.float64() and not field.nullable]
+CHECKED = [*inspection.RUN, "t", "lengthscale", *FINITE]  # the columns that no table or figure can do without
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
@@ -75,24 +79,48 @@ def read_metadata(path: Path) -> dict[str, Any]:
 def read_runs(path: Path) -> list[dict[str, Any]]:
     """The metadata of each run in a file of traces: the one that `lbbench run` wrote, or all that were exported to it.
 
-    Raises `UsageError` for a file that is no trace, or one of another version.
+    Raises `UsageError` for a file that is no trace, whose rows are not whole, or that is of another version.
     """
     try:
-        with path.open("rb") as file:
-            schema = pq.read_schema(file)
-        content = json.loads((schema.metadata or {})[KEY])
-        version, runs = content["schema_version"], content.get("runs", [content])
-        whole = all(run["settings"]["method"]["name"] and run["settings"]["problem"]["name"] for run in runs)
-        whole = whole and all(isinstance(run["seed"], int) for run in runs)
-    except (OSError, pa.ArrowException) as error:
-        raise UsageError(f"{path} is no trace ({_reason(error)})") from None
-    except (LookupError, TypeError, ValueError, AttributeError):
+        with path.open("rb") as opened:
+            file = pq.ParquetFile(opened)
+            content = _content(file.schema_arrow)
+            if (version := content["schema_version"]) != SCHEMA_VERSION:
+                raise UsageError(f"{path} has traces of version {printable(str(version))}, not {SCHEMA_VERSION}")
+            runs = list(content.get("runs", [content]))
+            keys = {inspection.key_of(run) for run in runs}
+            _check_types(file.schema_arrow)
+            inspection.check_rows(_columns(file, CHECKED), keys)
+    except (LookupError, TypeError, AttributeError):
         raise UsageError(f"{path} is no trace (its metadata are not lbbench's)") from None
-    if version != SCHEMA_VERSION:
-        raise UsageError(f"{path} has traces of version {version}, not {SCHEMA_VERSION}")
-    if not whole or not set(SCHEMA.names) <= set(schema.names):
-        raise UsageError(f"{path} is no trace (columns or settings are missing)")
-    return list(runs)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise UsageError(f"{path} is no trace ({_reason(error)})") from None
+    return runs
+
+
+def _content(schema: pa.Schema) -> dict[str, Any]:
+    """What a file's metadata say. Raises `LookupError` if they are not of lbbench."""
+    try:
+        content: dict[str, Any] = json.loads((schema.metadata or {})[KEY])
+    except ValueError as error:
+        raise LookupError from error
+    return content
+
+
+def _check_types(schema: pa.Schema) -> None:
+    """Every column is there, and of its type or of the one that holds the same in larger pieces."""
+    if not set(SCHEMA.names) <= set(schema.names):
+        raise ValueError("columns or settings are missing")
+    for field in SCHEMA:
+        if schema.field(field.name).type not in (field.type, LARGE.get(field.type)):
+            raise ValueError(f"column {field.name} is not of type {field.type}")
+
+
+def _columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a file, just as `SCHEMA` has them."""
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    found = file.read(columns=columns, use_threads=False).select(columns).replace_schema_metadata()
+    return found if found.schema == schema else found.cast(schema)
 
 
 def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -111,8 +139,8 @@ def read_table(paths: Iterable[Path], columns: Sequence[str] | None = None) -> p
     for path in paths:
         try:
             with path.open("rb") as file:
-                tables.append(pq.read_table(file, columns=columns).select(columns).replace_schema_metadata())
-        except (OSError, KeyError, pa.ArrowException) as error:
+                tables.append(_columns(pq.ParquetFile(file), columns))
+        except (OSError, LookupError, ValueError, pa.ArrowException) as error:
             raise UsageError(f"{path} is no trace ({_reason(error)}); move it away, or run with force=true") from None
     return pa.concat_tables(tables)
 

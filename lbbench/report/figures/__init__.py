@@ -18,6 +18,14 @@ SOURCES = {
     "time": "lbbench run +experiment=figure3",
     "candidates": "lbbench run method=lb",
 }
+# The methods with something to show in a figure, where these are not all.
+METHODS = {
+    "2": ("lb", "lnb", "agpucb", "mle", "mcmc"),
+    "4": ("lb", "lnb", "agpucb", "mle", "mcmc", "oracle"),
+    "candidates": ("lb",),
+}
+GROWING = ("lb", "lnb", "agpucb")  # the methods that have a g to vary; the others have
+OTHERWISE = "lbbench ablate kernel=matern52,rbf"
 FORMATS = ("png", "pdf")
 
 

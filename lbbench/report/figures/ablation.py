@@ -1,5 +1,6 @@
 """Figure 4: what a setting changes, for each method."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from lbbench.study.overrides import GROWTHS
 
 USUAL = "g"  # the paper's ablation
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "simple_regret"]
+PER_ROW = 4  # methods side by side, beyond which their titles would run into each other
 LINES = ("-", "--", "-.", ":")
 
 
@@ -93,11 +95,13 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
     frame = collection.read(variants, COLUMNS)
     table = curves(frame[frame["t"] >= 0], "simple_regret")
     thetas = chosen(collection, variants)
-    rows = 2 if len(thetas) else 1
-    width = max(4.5, canvas.panels_width(len(panels)))
-    figure, axes = canvas.grid(rows, len(panels), width, 1.9, sharex="row", sharey="row")
-    for column, own in enumerate(panels.values()):
-        regret = axes[0, column]
+    names = ("simple regret", "proportion of iterations")[: 2 if len(thetas) else 1]
+    folds = math.ceil(len(panels) / PER_ROW)
+    columns = math.ceil(len(panels) / folds)
+    width = max(4.5, canvas.panels_width(columns))
+    figure, axes = canvas.grid(folds * len(names), columns, width, 1.9, sharex="row", sharey="row")
+    by_kind = [axes[row :: len(names)] for row in range(len(names))]  # each (folds, columns)
+    for own, regret in zip(panels.values(), by_kind[0].flat, strict=False):
         for variant in own:
             label = typed(values(variant, keys))
             regrets.plot_mean(regret, canvas.only(table, variant), label=label, **looks[label])
@@ -105,11 +109,15 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
         name = own[0].label(shared | values(own[0], keys))
         regret.set_title(f"{name} ({canvas.seed_count(own)})")
         canvas.label_iterations(regret)
-        if rows > 1:
-            _plot_lengthscales(axes[1, column], thetas, own, keys, looks)
-    axes[0, 0].set_ylabel("simple regret")
-    if rows > 1:
-        axes[1, 0].set_ylabel("proportion of iterations")
+    for own, panel in zip(panels.values(), by_kind[-1].flat, strict=False):
+        if len(names) > 1:
+            _plot_lengthscales(panel, thetas, own, keys, looks)
+    for kind, name in zip(by_kind, names, strict=True):
+        canvas.align(kind[:, 0])
+        for panel in kind[:, 0]:
+            panel.set_ylabel(name)
+        for panel in kind.flat[len(panels) :]:
+            panel.set_axis_off()
     canvas.add_legend(figure, f"{variants[0].problem}, {regrets.note(figure)}", shared)
     return canvas.Sheet(stem, figure, variants)
 

@@ -109,7 +109,7 @@ def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
     room = int(CHARACTERS * figure.get_figwidth())
     title = fill("; ".join(notes), room)
     widths = [len(label) + HANDLE for label in handles]
-    columns = len(handles) if sum(widths) <= room else max(1, room // max(widths))
+    columns = max(1, len(handles) if sum(widths) <= room else room // max(widths))
     lines = title.count("\n") + 1 + math.ceil(len(handles) / columns)
     figure.set_figheight(figure.get_figheight() + LINE * lines)
     legend = figure.legend(
@@ -127,6 +127,17 @@ def only(frame: pd.DataFrame, variant: Variant) -> pd.DataFrame:
     """The rows of one variant."""
     own = (frame[["problem", "method", "run_id"]] == [variant.problem, variant.method, variant.run_id]).all(axis=1)
     return frame[own]
+
+
+def align(panels: Sequence[Axes]) -> None:
+    """The same limits and labels for all of the panels: the widest limits of any."""
+    for name in ("x", "y"):
+        lows, highs = zip(*(getattr(panel, f"get_{name}lim")() for panel in panels), strict=True)
+        for panel in panels:
+            panel.set(**{f"{name}lim": (min(lows), max(highs))})
+            axis = getattr(panel, f"{name}axis")
+            if axis.get_scale() == "log":
+                label_decades(axis)
 
 
 def label_iterations(axes: Axes) -> None:
