@@ -9,6 +9,7 @@ from numpy.random import Generator
 from scipy.spatial.distance import cdist
 
 from lbbench.domain import Array, Box, Domain, Points, Pool, sobol
+from lbbench.errors import NumericalError
 from lbbench.gp.posterior import BoxPosterior, Posterior
 
 ITERATIONS = 500  # a climb takes 10 as a rule
@@ -73,15 +74,26 @@ class Maximiser:
         """The point, `(1,)` or `(1, d)`, at which the acquisition function is largest.
 
         Exact in a pool. In a box: the best peaks among a shifted Sobol set, the `incumbents` (points known to be
-        good, such as the best observed) and points around those, all climbed together.
+        good, such as the best observed) and points around those, all climbed together. Raises `NumericalError` if the
+        acquisition function is not finite.
         """
         if isinstance(domain, Pool):
-            return np.array([np.argmax(acquisition(np.arange(domain.size)))])
+            values = acquisition(np.arange(domain.size))
+            best = np.argmax(values)
+            _check(values[best])
+            return np.array([best])
         assert isinstance(domain, Box)
         known = domain.unit(incumbents)
         raw = np.concatenate([sobol(self.raw_samples, domain.dim, rng), known, _around(known, rng)])
         spacing = self.raw_samples ** (-1.0 / domain.dim)
-        return climb(acquisition, distinct_best(raw, acquisition(raw), self.restarts, 1.25 * spacing))
+        values = acquisition(raw)
+        _check(values)
+        return climb(acquisition, distinct_best(raw, values, self.restarts, 1.25 * spacing))
+
+
+def _check(values: Array) -> None:
+    if not np.isfinite(values).all():  # of which the largest is none, or nan
+        raise NumericalError("the acquisition function is not finite")
 
 
 def _around(incumbents: Array, rng: Generator) -> Array:

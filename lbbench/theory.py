@@ -62,7 +62,10 @@ def balancing_optimality(effective_dim: float, growth: float, norm_growth: float
 
 def inflated_norm(norm: float, lengthscale: float, lengthscale0: float, dim: int) -> float:
     """B(θ, N) = (θ₀/θ)^{d/2} N, the norm that a function of norm N under θ₀ can have under θ (paper, §2)."""
-    return float((lengthscale0 / lengthscale) ** (dim / 2) * norm)
+    try:
+        return float((lengthscale0 / lengthscale) ** (dim / 2) * norm)
+    except OverflowError:
+        return math.inf
 
 
 def confidence_width(norm: float, noise_std: float, regulariser: float, information_gain: float, delta: float) -> float:

@@ -12,22 +12,44 @@ from lbbench.domain import Array, Domain, Points, Pool
 from lbbench.errors import NumericalError
 
 BEST = 5  # of the best observations, how many are kept sorted
+LARGEST = 1e302  # |y|: sums and differences of such values, and what a solve makes of them, stay finite
+ROOM = 2.0**256  # how much larger than its unit a value may be: squares stay finite, and sums of squares
+
+
+def unit_of(value: float) -> float:
+    """A power of two, 1 for all ordinary values, in units of which |value| is below `ROOM` and its square above 0."""
+    exponent = math.frexp(value)[1]
+    return math.ldexp(1.0, min(max(512 * round(exponent / 512), -1022), 1022))
 
 
 @dataclass
 class Total:
-    """Some values: how many, their mean, and the sum of their squared distances from it, one by one (Welford 1962)."""
+    """Some values: how many, their mean, and the sum of their squared distances from it, one by one (Welford 1962).
+
+    They are kept in units of `unit`, so that no square over- or underflows: multiplied by a power of two, they are the
+    same to the last bit.
+    """
 
     n: int = 0
     mean: float = 0.0
     scatter: float = 0.0
+    unit: float = 2.0**-1022
 
     def add(self, value: float) -> None:
-        """Take in one more."""
+        """Take in one more, in raw units."""
+        if abs(value) > ROOM * self.unit:
+            unit = unit_of(value)
+            self.mean, self.scatter = self.mean * (self.unit / unit), self.scatter_in(unit)
+            self.unit = unit
+        value /= self.unit
         self.n += 1
         before = value - self.mean
         self.mean += before / self.n
         self.scatter += before * (value - self.mean)
+
+    def scatter_in(self, unit: float) -> float:
+        """The scatter in units of another unit²."""
+        return self.scatter * (self.unit / unit) * (self.unit / unit)  # not the ratio's square, which may overflow
 
 
 class Data:
@@ -53,8 +75,10 @@ class Data:
     def append(self, points: Points, y: Array) -> None:
         """Add k observations: points `(k,)` in a pool, `(k, d)` in a box, and values `(k,)` in raw units.
 
-        Raises `NumericalError` if the values cannot be standardised.
+        Raises `NumericalError` if a value is not finite or beyond `LARGEST`, or the values cannot be standardised.
         """
+        if not np.all(np.abs(y) <= LARGEST):
+            raise NumericalError(f"a value of y, {y[~(np.abs(y) <= LARGEST)][0]:g}, is not within ±{LARGEST:g}")
         old, self.n = self.n, self.n + len(y)
         if self.n > len(self._y):
             capacity = max(self.n, 2 * len(self._y))
@@ -67,10 +91,20 @@ class Data:
             insort(self._best, (-value, i))
             del self._best[BEST:]
             self._all_equal &= value == self._y[0]
-        self.mean = self._total.mean
-        self.std = 1.0 if self._all_equal else math.sqrt(self._total.scatter / (self.n - 1))
-        if not (math.isfinite(self.mean) and 0.0 < self.std < math.inf):
-            raise NumericalError(f"the {self.n} values of y, the last {y[-1]:g}, have no finite mean and spread")
+        self.mean = self._total.mean * self.unit
+        self.std = 1.0 if self._all_equal else self._spread()
+        if self.std == 0.0:
+            raise NumericalError(f"the {self.n} values of y, the last {y[-1]:g}, are too close to 0 to have a spread")
+
+    def _spread(self) -> float:
+        if self._total.scatter > 0.0:
+            return math.sqrt(self._total.scatter / (self.n - 1)) * self.unit
+        return float(np.std((self.y - self.y[0]) / self.unit, ddof=1)) * self.unit  # the mean's rounding swallowed it
+
+    @property
+    def unit(self) -> float:
+        """A power of two near the largest |y| (1 for all ordinary values); squares are taken in units of it."""
+        return self._total.unit
 
     @property
     def points(self) -> Points:
@@ -135,9 +169,10 @@ class Distances:
 class Merged:
     """A view of data in which values at the same point are merged, since c of them are worth one, their mean.
 
-    A row is a point and the mean of its `counts` values, which scatter about it by `scatter` in all, in raw units. A
-    point that is seen again has a further row until there are more than twice as many rows as points; then all is
-    merged anew, in the next `epoch`. So rows are at most in proportion to points, and most updates only add rows.
+    A row is a point and the mean of its `counts` values, in raw units, which scatter about it by `scatter` in all, in
+    units of `unit`². A point that is seen again has a further row until there are more than twice as many rows as
+    points; then all is merged anew, in the next `epoch`. So rows are at most in proportion to points, and most updates
+    only add rows.
     """
 
     def __init__(self, data: Data) -> None:
@@ -145,7 +180,8 @@ class Merged:
         self.n = 0  # observations taken in
         self.epoch = 0
         self.origin = 0.0  # of the means, so that no digits are lost where y is far from 0
-        self.means, self.counts, self.scatter = np.empty(0), np.empty(0), 0.0
+        self.means, self.counts = np.empty(0), np.empty(0)
+        self.scatter, self.unit = 0.0, 1.0
         self._totals: dict[bytes, tuple[Any, Total]] = {}
         self.update()
 
@@ -167,9 +203,10 @@ class Merged:
     def _merge(self) -> None:
         totals = [total for _, total in self._totals.values()]
         self.epoch += 1
-        self.means = np.array([total.mean for total in totals])
+        self.means = np.array([total.mean * total.unit for total in totals])
         self.counts = np.array([float(total.n) for total in totals])
-        self.scatter = sum(total.scatter for total in totals)
+        self.unit = self.data.unit
+        self.scatter = sum(total.scatter_in(self.unit) for total in totals)
         self._distances = Distances(self.data.domain)
         self._distances.extend(np.array([point for point, _ in self._totals.values()]))
 
@@ -187,3 +224,11 @@ class Merged:
     def z(self) -> Array:
         """The rows' means, standardised as all data are, `(m,)`."""
         return (self.means - self.mean) / self.data.std
+
+    @property
+    def standard_scatter(self) -> float:
+        """The scatter of the standardised values."""
+        if self.scatter == 0.0:  # also where all are equal, whose spread of 1 has nothing to do with their unit
+            return 0.0
+        unit = self.data.unit  # which may have grown since the rows were merged
+        return float(self.scatter * (self.unit / unit) ** 2 / (self.data.std / unit) ** 2)

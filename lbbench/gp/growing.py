@@ -14,7 +14,7 @@ BEHIND = 16  # rows: a factor that misses more is as cheaply made anew
 
 
 class GrowingLikelihood(Likelihood):
-    """The likelihood of all data up to the last `update`.
+    """The likelihood of all data up to the last `update`, and `jitter` the largest needed since.
 
     What searches it starts from the same grid at every step, so most length scales are asked for again and again. The
     Cholesky factor of each is kept, and grows by a row with each observation: O(n²) where a new one takes O(n³).
@@ -33,8 +33,8 @@ class GrowingLikelihood(Likelihood):
         self._look()
 
     def _look(self) -> None:
-        rows, variance = self._rows, self._rows.data.std**2
-        super().__init__(rows.sqdist, rows.z, self.kernel, self.regulariser, rows.counts, rows.scatter / variance)
+        rows = self._rows
+        super().__init__(rows.sqdist, rows.z, self.kernel, self.regulariser, rows.counts, rows.standard_scatter)
 
     def __call__(self, log_lengthscale: float) -> float:
         """The log marginal likelihood, in nats. Raises `NumericalError` if it is not finite."""
@@ -42,6 +42,7 @@ class GrowingLikelihood(Likelihood):
             self._factors[log_lengthscale] = Factor(self._rows, self.kernel, log_lengthscale, self.regulariser)
         factor = self._factors[log_lengthscale]
         factor.update()
+        self.jitter = max(self.jitter, factor.jitter)
         return self._nats(factor.square(self._rows.mean, self._rows.data.std), factor.half_log_determinant)
 
 
@@ -54,6 +55,7 @@ class Factor:
 
     def __init__(self, rows: Merged, kernel: Kernel, log_lengthscale: float, regulariser: float) -> None:
         self.rows, self.kernel, self.regulariser = rows, kernel, regulariser
+        self.lengthscale = math.exp(log_lengthscale)
         self.scale = math.exp(-2.0 * log_lengthscale)
         self.epoch = 0
         self.n = 0
@@ -79,7 +81,7 @@ class Factor:
         rows, self.n = self.rows, len(self.rows.means)
         covariance = self.kernel.value(rows.sqdist * self.scale)
         covariance[np.diag_indices(self.n)] += self.regulariser / rows.counts
-        factor, self.jitter = safe_cholesky(covariance)
+        factor, self.jitter = safe_cholesky(covariance, self.lengthscale)
         capacity = 2 * self.n
         self._packed = np.empty(capacity * (capacity + 1) // 2)
         self._packed[: self.n * (self.n + 1) // 2], _ = lapack.dtrttp(factor.T, uplo="U")

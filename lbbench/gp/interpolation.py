@@ -8,6 +8,7 @@ from scipy.linalg import lapack
 
 from lbbench.domain import Array
 
+NARROWEST, MOST = 1e-6, 1000  # width of an interval that is halved, and number of points
 SHARES = np.linspace(0.0, 1.0, 9)[1:-1, None]  # of an interval, where it is looked at
 
 
@@ -15,14 +16,15 @@ def interpolate(f: Callable[[float], float], grid: Array, slack: float, toleranc
     """A cubic spline through f on the range of the grid that is good where f is within `slack` of its maximum.
 
     Intervals where f may be that large, by the spline or if f is concave, are halved until the spline foretells the
-    value in the middle to `tolerance`, or to that share of its depth below the maximum.
+    value in the middle to `tolerance`, or to that share of its depth below the maximum. Where f jumps, as by rounding
+    where a matrix is all but singular, no spline will do; so there are a narrowest interval and a largest grid.
     """
     values = np.array([f(s) for s in grid.tolist()])
     trusted = np.zeros(len(grid) - 1, dtype=bool)
     while True:
         spline, top = cubic_spline(grid, values), values.max()
-        doubted = np.flatnonzero(~trusted & (_ceilings(spline, values) >= top - slack))
-        if len(doubted) == 0:
+        doubted = np.flatnonzero(~trusted & (_ceilings(spline, values) >= top - slack) & (np.diff(grid) > NARROWEST))
+        if len(doubted) == 0 or len(grid) >= MOST:
             return spline
         middles = 0.5 * (grid[doubted] + grid[doubted + 1])
         seen = np.array([f(s) for s in middles.tolist()])

@@ -124,7 +124,7 @@ def gauss(points: Array, weights: Array, nodes: int) -> tuple[Array, Array]:
     """Gauss's rule of so many nodes for the measure of many `weights` `(m,)`, summing to 1, at `points` `(m,)`.
 
     The Lanczos process gives the recurrence of the measure's orthogonal polynomials, the eigenvalues of its matrix
-    the nodes (Golub and Welsch 1969).
+    the nodes (Golub and Welsch 1969). A measure that is all but on fewer points has as many nodes.
     """
     diagonal, beside = np.empty(nodes), np.empty(nodes)
     basis = np.empty((nodes, len(points)))
@@ -136,8 +136,11 @@ def gauss(points: Array, weights: Array, nodes: int) -> tuple[Array, Array]:
         for _ in range(2):  # once is not enough to keep them orthogonal
             vector -= basis[: j + 1].T @ (basis[: j + 1] @ vector)
         beside[j] = np.linalg.norm(vector)
+        if beside[j] <= 1e-14 * diagonal[0]:
+            nodes = j + 1
+            break
         vector /= beside[j]
-    values, vectors = eigh_tridiagonal(diagonal, beside[:-1])
+    values, vectors = eigh_tridiagonal(diagonal[:nodes], beside[: nodes - 1])
     return values, vectors[0] ** 2
 
 

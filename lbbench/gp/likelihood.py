@@ -13,7 +13,7 @@ from lbbench.errors import NumericalError
 from lbbench.gp.data import Data, Merged
 from lbbench.gp.interpolation import interpolate
 from lbbench.gp.kernels import Kernel
-from lbbench.gp.linalg import JITTERS
+from lbbench.gp.linalg import JITTERS, not_positive_definite
 
 SHORTEST, LONGEST = 0.005, 10.0  # where length scales are looked for, in unit-cube units
 
@@ -24,7 +24,8 @@ class Likelihood:
     `sqdist` are the squared distances between m points, `(m, m)`, `z` their values, `(m,)`. Where a value is the mean
     of c repeats, as `counts` says, it has regulariser λ/c, and `scatter` is Σ(zᵢ − mean)² over all repeats; that is
     exact, since the scatter tells nothing of θ. Matrices are one triangle of m(m + 1)/2 numbers, in LAPACK's
-    rectangular full packed format: half the work for the kernel, full speed for the Cholesky factor.
+    rectangular full packed format: half the work for the kernel, full speed for the Cholesky factor. `jitter` is the
+    largest that any of them has needed.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Likelihood:
         counts = np.ones(len(z)) if counts is None else counts
         self.kernel = kernel
         self.z = z
+        self.jitter = 0.0
         self._sqdist = _pack(sqdist)
         self._noise = _pack(np.diag(regulariser / counts))
         self._diagonal = np.flatnonzero(self._noise)
@@ -50,11 +52,12 @@ class Likelihood:
     def of(cls, data: Data, kernel: Kernel, regulariser: float) -> "Likelihood":
         """The likelihood of all data so far, standardised."""
         rows = Merged(data)
-        return cls(rows.sqdist, rows.z, kernel, regulariser, rows.counts, rows.scatter / data.std**2)
+        return cls(rows.sqdist, rows.z, kernel, regulariser, rows.counts, rows.standard_scatter)
 
     def __call__(self, log_lengthscale: float) -> float:
         """The log marginal likelihood, in nats. Raises `NumericalError` if it is not finite."""
-        value, _, _ = self._evaluate(self.kernel.value(self._sqdist * math.exp(-2.0 * log_lengthscale)))
+        covariance = self.kernel.value(self._sqdist * math.exp(-2.0 * log_lengthscale))
+        value, _, _ = self._evaluate(covariance, log_lengthscale)
         return value
 
     def with_slope(self, log_lengthscale: float) -> tuple[float, float]:
@@ -62,7 +65,7 @@ class Likelihood:
         u = self._sqdist * math.exp(-2.0 * log_lengthscale)
         covariance, slope = self.kernel.derivative(u)
         slope *= -2.0 * u  # zero on the diagonal, so that the sum over the triangle is half of the trace
-        value, factor, alpha = self._evaluate(covariance)
+        value, factor, alpha = self._evaluate(covariance, log_lengthscale)
         n = len(alpha)
         inverse, _ = lapack.dpftri(n, factor, uplo="L")
         return value, float(lapack.dsfrk(n, 1, 1.0, alpha[:, None], -1.0, inverse, uplo="L") @ slope)
@@ -114,10 +117,10 @@ class Likelihood:
             return float(brentq(slope, low, high, xtol=1e-8))
         return max((low, start, high), key=self)
 
-    def _evaluate(self, kernel_matrix: Array) -> tuple[float, Array, Array]:
+    def _evaluate(self, kernel_matrix: Array, log_lengthscale: float) -> tuple[float, Array, Array]:
         """The value, the Cholesky factor of K, packed, and α."""
         covariance = kernel_matrix + self._noise
-        factor = self._cholesky(covariance)
+        factor = self._cholesky(covariance, log_lengthscale)
         alpha, _ = lapack.dpftrs(len(self.z), factor, self.z, uplo="L")
         return self._nats(float(self.z @ alpha), float(np.log(factor[self._diagonal]).sum())), factor, alpha
 
@@ -128,13 +131,15 @@ class Likelihood:
             raise NumericalError("the likelihood of the length scale is not finite")
         return value
 
-    def _cholesky(self, covariance: Array) -> Array:
+    def _cholesky(self, covariance: Array, log_lengthscale: float) -> Array:
+        diagonal = covariance[self._diagonal]
         for jitter in JITTERS:
-            covariance[self._diagonal] += jitter
+            covariance[self._diagonal] = diagonal + jitter
             factor, failed = lapack.dpftrf(len(self.z), covariance, uplo="L")
             if not failed:
+                self.jitter = max(self.jitter, jitter)
                 return np.asarray(factor)
-        raise NumericalError(f"a covariance matrix of size {len(self.z)} needs more jitter than {JITTERS[-1]}")
+        raise not_positive_definite(len(self.z), math.exp(log_lengthscale))
 
 
 def _grid(shortest: float, longest: float) -> Array:

@@ -11,10 +11,11 @@ from lbbench.errors import NumericalError
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6)
 
 
-def safe_cholesky(matrix: Array) -> tuple[Array, float]:
+def safe_cholesky(matrix: Array, lengthscale: float = math.nan) -> tuple[Array, float]:
     """The lower Cholesky factor of a symmetric `(n, n)` matrix and the jitter that its diagonal needed.
 
-    Raises `NumericalError` when the largest jitter does not help or an entry is not finite.
+    Raises `NumericalError` when the largest jitter does not help or an entry is not finite; the `lengthscale` is for
+    its message.
     """
     for jitter in JITTERS:
         factor = np.array(matrix, order="F")
@@ -24,8 +25,14 @@ def safe_cholesky(matrix: Array) -> tuple[Array, float]:
             return factor, jitter
     if not np.isfinite(matrix).all():
         raise NumericalError("a covariance matrix has entries that are not finite")
-    raise NumericalError(
-        f"a covariance matrix of size {len(matrix)} is not positive definite with jitter {JITTERS[-1]}"
+    raise not_positive_definite(len(matrix), lengthscale)
+
+
+def not_positive_definite(size: int, lengthscale: float) -> NumericalError:
+    """The error of a matrix that the largest jitter does not help; the length scale may be nan if there is none."""
+    where = "" if math.isnan(lengthscale) else f" at length scale {lengthscale:.4g}"
+    return NumericalError(
+        f"a covariance matrix of size {size}{where} is not positive definite with jitter {JITTERS[-1]:g}"
     )
 
 

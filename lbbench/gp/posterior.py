@@ -12,10 +12,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from lbbench.domain import Array, Points, Pool
+from lbbench.errors import NumericalError
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import Kernel
 from lbbench.gp.linalg import invert_lower, multiply_lower, safe_cholesky, solve_lower
 
+FAR = 2.0**20  # standard deviations from 0, where digits of y are lost unless it is taken from an origin
+SHORTEST, LONGEST = 1e-100, 1e100  # length scales whose squares, and those of distances by them, are numbers
 CACHED = 16_384  # numbers in an array of which several stay in the cache
 
 
@@ -34,7 +37,12 @@ class Posterior(Protocol):
 
 
 def posterior(data: Data, kernel: Kernel, lengthscale: float, regulariser: float) -> "BoxPosterior | PoolPosterior":
-    """The up-to-date posterior for the data's kind of domain."""
+    """The up-to-date posterior for the data's kind of domain.
+
+    Raises `NumericalError` if the length scale is beyond what can be computed with.
+    """
+    if not SHORTEST <= lengthscale <= LONGEST:
+        raise NumericalError(f"the length scale {lengthscale:.4g} is not between {SHORTEST:g} and {LONGEST:g}")
     kind = PoolPosterior if isinstance(data.domain, Pool) else BoxPosterior
     fitted = kind(data, kernel, lengthscale, regulariser)
     fitted.update()
@@ -62,7 +70,7 @@ class BoxPosterior:
             cross = multiply_lower(self.inverse, schur[:, :old])
             schur = schur[:, old:] - cross @ cross.T
         schur.flat[:: n - old + 1] += self.regulariser
-        factor, jitter = safe_cholesky(schur)
+        factor, jitter = safe_cholesky(schur, self.lengthscale)
         inverse = invert_lower(factor)
         if old:
             grown = np.zeros((n, n), order="F")  # as BLAS wants it
@@ -124,7 +132,8 @@ class PoolPosterior:
     The posterior covariance is `base` − VᵀV, where V gains a row for each candidate in an update. Repeats within an
     update are merged (n observations of one candidate are one of their mean, with λ/n), and once V has m rows it is
     folded into the base, so that an update costs O(m²) at most, however many observations came before. The mean is
-    kept as the responses to the raw y and to a constant, since the standardisation changes with every observation.
+    kept as the responses to the raw y and to a constant, since the standardisation changes with every observation; y
+    that is far from 0 is taken from its first value.
     """
 
     def __init__(self, data: Data, kernel: Kernel, lengthscale: float, regulariser: float) -> None:
@@ -134,6 +143,7 @@ class PoolPosterior:
         self.information_gain = 0.0
         self.jitter = 0.0
         self.n = 0
+        self._origin = float(data.y[0]) if abs(data.mean) > FAR * data.std else 0.0
         self._base: Array | None = None  # None: the prior, of which only the rows in use are computed
         self._rows = np.empty((0, self.pool.size))
         self._used = 0
@@ -144,12 +154,13 @@ class PoolPosterior:
     def update(self) -> None:
         if self.n == self.data.n:
             return
-        points, y = self.data.points[self.n :], self.data.y[self.n :]
+        points, y = self.data.points[self.n :], self.data.y[self.n :] - self._origin
         if len(points) > 1 or not self._observe(int(points[0]), float(y[0])):
             self._observe_all(points, y)
         self.n = self.data.n
         to_y, to_one = self._response
-        self._predicted = (to_y - self.data.mean * to_one) / self.data.std, _std(self._variance)
+        mean = self.data.mean - self._origin
+        self._predicted = (to_y - mean * to_one) / self.data.std, _std(self._variance)
 
     def _observe(self, at: int, y: float) -> bool:
         """Take in one observation. Returns False, and has done nothing, if that needs jitter."""
@@ -177,7 +188,7 @@ class PoolPosterior:
         rows = self._prior_rows(at) - v[:, at].T @ v
         schur = rows[:, at]
         schur.flat[:: len(at) + 1] += self.regulariser / counts
-        factor, jitter = safe_cholesky(schur)
+        factor, jitter = safe_cholesky(schur, self.lengthscale)
         rows = solve_lower(factor, rows)
         self._response += solve_lower(factor, (observed - self._response[:, at]).T).T @ rows
         self._variance -= np.einsum("ij,ij->j", rows, rows)

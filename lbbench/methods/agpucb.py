@@ -29,7 +29,8 @@ class AGPUCB:
         if self.surrogate.beta == "theory":
             norm *= max(1.0, self.b(t))
             believed = self.surrogate.believed_norm(norm, lengthscale, self._schedule.lengthscale0, data.domain.dim)
-        step = self.surrogate.step(data, self.surrogate.fit(data, lengthscale), believed, maximise)
+        fitted = self.surrogate.fit(data, lengthscale)
+        step = self.surrogate.step(data, fitted, believed, maximise, self._schedule.jitter)
         return replace(step, norm=norm)
 
     def observe(self, step: Step, t: int, y: float) -> Step:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from lbbench.gp.data import Data
+from lbbench.gp.data import Data, unit_of
 from lbbench.gp.posterior import Posterior
 from lbbench.methods.base import Maximise, Step, Surrogate
 from lbbench.methods.lengthscales import Schedule, Shrinking
@@ -43,7 +43,8 @@ class Balancer:
     """The state of Algorithm 2.
 
     `schedule(t)` yields every candidate that is allowed at step t, those of earlier steps included; `regret(n, u)` is
-    the suspected regret of u after n choices, and `noise(|A|, t)` is ξ_t for |A| candidates introduced so far.
+    the suspected regret of u after n choices, and `noise(|A|, t)` is ξ_t for |A| candidates introduced so far, in units
+    of `unit`².
     """
 
     def __init__(
@@ -51,8 +52,9 @@ class Balancer:
         schedule: Callable[[int], Iterable[Candidate]],
         regret: Callable[[int, Candidate], float],
         noise: Callable[[int, int], float],
+        unit: float = 1.0,
     ) -> None:
-        self.schedule, self.regret, self.noise = schedule, regret, noise
+        self.schedule, self.regret, self.noise, self.unit = schedule, regret, noise, unit
         self.introduced: set[Candidate] = set()
         self.records: dict[Candidate, Record] = {}
         self._introduce(1)
@@ -81,7 +83,7 @@ class Balancer:
         if any(record.n == 0 for record in self.records.values()):
             return []
         xi = self.noise(len(self.introduced), t)
-        slack = {u: math.sqrt(xi / record.n) for u, record in self.records.items()}
+        slack = {u: self.unit * math.sqrt(xi / record.n) for u, record in self.records.items()}
         bar = max(record.y / record.n - slack[u] for u, record in self.records.items())
         eliminated = [
             u  # the plus before the slack is the proof's; lines 10 and 11 print a minus
@@ -125,10 +127,12 @@ class Balancing:
         dim, surrogate = data.domain.dim, self.surrogate
         bound = RegretBound(dim, surrogate.kernel.smoothness if self.regret_bound == "matern" else None)
         self._schedule = self.shrinking.schedule(data, surrogate)
+        unit = unit_of(surrogate.noise_std)  # the square of which may over- or underflow
         self._balancer = Balancer(
             schedule=partial(self.candidates, self._schedule),
             regret=lambda n, u: bound(n, u.lengthscale, self._believed_norm(u, dim)),
-            noise=lambda count, t: noise_width(surrogate.noise_std, count, t, surrogate.delta),
+            noise=lambda count, t: noise_width(surrogate.noise_std / unit, count, t, surrogate.delta),
+            unit=unit,
         )
         self._posteriors: dict[float, Posterior] = {}
 
@@ -137,7 +141,8 @@ class Balancing:
         alive = self._balancer.candidates
         self._chosen = u = self._balancer.choose()
         fitted = self._posterior(data, u.lengthscale)
-        step = self.surrogate.step(data, fitted, self._believed_norm(u, data.domain.dim), maximise)
+        believed = self._believed_norm(u, data.domain.dim)
+        step = self.surrogate.step(data, fitted, believed, maximise, self._schedule.jitter)
         assert step.beta is not None
         assert step.sigma is not None
         sigma = data.std if self.elimination == "prior" else SIGMA_FACTOR[self.elimination] * step.sigma

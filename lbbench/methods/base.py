@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from numpy.random import Generator
 
 from lbbench.acquisition import UCB, Acquisition
 from lbbench.domain import Points
+from lbbench.errors import NumericalError
 from lbbench.gp.data import Data
 from lbbench.gp.growing import GrowingLikelihood
 from lbbench.gp.kernels import Kernel
 from lbbench.gp.posterior import Posterior, posterior
 from lbbench.theory import confidence_width, inflated_norm
+
+WIDEST = 1e250  # β: a UCB of more would have derivatives that are not finite
 
 Maximise = Callable[[Acquisition], Points]
 
@@ -23,6 +26,7 @@ class Step:
 
     `point` is `(1,)` in a pool and `(1, d)` in a box. `sigma` is the posterior standard deviation at the point in raw
     units of y, `candidates` the length scales that stood to choose from, `eliminated` those that the step dropped.
+    `jitter` is the largest that a Cholesky factor behind the step needed, those of a likelihood included.
     `divergences`, `rhat` and `ess` (effective sample size) tell how well a Markov chain of length scales mixed.
     Fields that a method has no use for stay None or empty.
     """
@@ -81,13 +85,16 @@ class Surrogate:
         return norm if self.beta == "fixed" else inflated_norm(norm, lengthscale, lengthscale0, dim)
 
     def width(self, data: Data, norm: float, information_gain: float) -> float:
-        """β for a candidate that believes in `norm`."""
-        if self.beta == "fixed":
-            return norm
-        return confidence_width(norm, self.noise_std / data.std, self.regulariser, information_gain, self.delta)
+        """β for a candidate that believes in `norm`. Raises `NumericalError` if it is beyond `WIDEST`."""
+        beta = norm
+        if self.beta == "theory":
+            beta = confidence_width(norm, self.noise_std / data.std, self.regulariser, information_gain, self.delta)
+        if not beta <= WIDEST:
+            raise NumericalError(f"the confidence width β is {beta:g}, beyond {WIDEST:g}")
+        return beta
 
-    def step(self, data: Data, fitted: Posterior, norm: float, maximise: Maximise, **details: Any) -> Step:
-        """One step of GP-UCB with a fitted model; `details` are further fields of the record."""
+    def step(self, data: Data, fitted: Posterior, norm: float, maximise: Maximise, jitter: float = 0.0) -> Step:
+        """One step of GP-UCB with a fitted model; `jitter` is what a likelihood needed to find its length scale."""
         beta = self.width(data, norm, fitted.information_gain)
         point = maximise(UCB(fitted, beta))
         _, std = fitted.predict(point)
@@ -98,6 +105,5 @@ class Surrogate:
             beta=beta,
             sigma=float(std[0]) * data.std,
             information_gain=fitted.information_gain,
-            jitter=fitted.jitter,
-            **details,
+            jitter=max(fitted.jitter, jitter),
         )

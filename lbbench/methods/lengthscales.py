@@ -12,11 +12,15 @@ from lbbench.theory import candidate_count, effective_dim, growth_floor
 
 @dataclass(frozen=True)
 class Schedule:
-    """Length scales from θ₀ down, for one run: at step t none is shorter than θ₀/g(t)."""
+    """Length scales from θ₀ down, for one run: at step t none is shorter than θ₀/g(t).
+
+    `jitter` is the largest that the likelihood needed to find θ₀.
+    """
 
     lengthscale0: float
     effective_dim: float
     growth: Callable[[float], float]
+    jitter: float = 0.0
 
     def shortest(self, t: int) -> float:
         """θ₀/g(t)."""
@@ -50,7 +54,6 @@ class Shrinking:
         """The schedule for the evaluated initial design."""
         d_hat = effective_dim(data.domain.dim, surrogate.kernel, self.spacing)
         if isinstance(self.theta0, str):
-            lengthscale0 = Likelihood.of(data, surrogate.kernel, surrogate.regulariser).longest_plausible()
-        else:
-            lengthscale0 = self.theta0
-        return Schedule(lengthscale0, d_hat, self.growth(d_hat))
+            likelihood = Likelihood.of(data, surrogate.kernel, surrogate.regulariser)
+            return Schedule(likelihood.longest_plausible(), d_hat, self.growth(d_hat), likelihood.jitter)
+        return Schedule(self.theta0, d_hat, self.growth(d_hat))

@@ -34,7 +34,9 @@ class MCMC:
     def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
         """One step with this step's posterior of the length scale."""
         surrogate = self.surrogate
-        belief = self._belief(data, rng)
+        likelihood = self._likelihood = self._likelihood or surrogate.likelihood(data)
+        likelihood.update()
+        belief = self._belief(likelihood, rng)
         lengthscales, index = np.unique(belief.lengthscales, return_inverse=True)  # a chain may stay where it is
         weights = np.asarray(np.bincount(index, weights=belief.weights), dtype=float)
         models = [surrogate.fit(data, float(lengthscale)) for lengthscale in lengthscales]
@@ -49,7 +51,7 @@ class MCMC:
             beta=float(np.average(betas, weights=weights)),
             sigma=float(np.average(stds, weights=weights)) * data.std,
             information_gain=float(np.average(gains, weights=weights)),
-            jitter=max(model.jitter for model in models),
+            jitter=max(likelihood.jitter, *(model.jitter for model in models)),
         )
         if isinstance(belief, Chain):
             step = replace(step, divergences=belief.divergences, rhat=belief.rhat, ess=belief.ess)
@@ -59,9 +61,7 @@ class MCMC:
         """Nothing to learn beyond the data."""
         return step
 
-    def _belief(self, data: Data, rng: Generator) -> Quadrature | Chain:
-        likelihood = self._likelihood = self._likelihood or self.surrogate.likelihood(data)
-        likelihood.update()
+    def _belief(self, likelihood: GrowingLikelihood, rng: Generator) -> Quadrature | Chain:
         if self.sampler == "quadrature":
             return quadrature(likelihood, self.nodes)
         return nuts(likelihood, rng, self.warmup, self.samples)

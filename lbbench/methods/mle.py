@@ -22,7 +22,7 @@ class MLE:
         """One step of GP-UCB with the fitted length scale."""
         self._likelihood.update()
         fitted = self.surrogate.fit(data, self._likelihood.maximum())
-        return self.surrogate.step(data, fitted, self.surrogate.norm, maximise)
+        return self.surrogate.step(data, fitted, self.surrogate.norm, maximise, self._likelihood.jitter)
 
     def observe(self, step: Step, t: int, y: float) -> Step:
         """Nothing to learn beyond the data."""
