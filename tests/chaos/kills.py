@@ -1,0 +1,73 @@
+"""Kills at random moments: of a whole command, of its first process alone, of a worker, of one of two commands."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+from chaos.studies import assert_whole, await_end, complete, end, start, workers
+
+VICTIMS = ("session", "command", "worker")
+
+
+def rounds(out, undisturbed, seconds, rng, kills, count):
+    """Kill commands until there have been so many kills; after some in a row, one more run, and look.
+
+    A moment is drawn from the `seconds` that the undisturbed command takes. A command that has ended by then counts as
+    none.
+    """
+    done = 0
+    while done < kills:
+        for _ in range(min(rng.randint(1, 4), kills - done)):
+            study = start(out)
+            if _is_alive(study, rng.uniform(0, seconds)):
+                done += kill(study, rng)
+                count("kills", 1)
+            else:
+                end(study, 0)
+        complete(out)
+        assert_whole(out, undisturbed, count)
+        shutil.rmtree(out)
+
+
+def kill(study, rng):
+    """Kill a command or a part of it, and wait until it has ended, as it must."""
+    victim = rng.choice(VICTIMS)
+    if victim == "worker" and (found := workers(study)):
+        os.kill(rng.choice(found), signal.SIGKILL)
+        end(study, 0)  # the run is played again
+        return 1
+    if victim == "session":
+        os.killpg(study.pid, signal.SIGKILL)
+    else:
+        study.kill()
+    assert study.wait() == -signal.SIGKILL
+    study.communicate()
+    await_end(study)
+    return 1
+
+
+def competition(out, undisturbed, seconds, rng, count, *more):
+    """Two commands at once, the second with `more`; one or both are killed, and who is left does all."""
+    studies = [start(out), start(out, *more)]
+    victims = [study for study in studies if rng.random() < 0.75] or studies[:1]
+    if _is_alive(studies[0], rng.uniform(0.2, 1.2) * seconds):
+        for study in victims:
+            if study.poll() is None:
+                os.killpg(study.pid, signal.SIGKILL)
+                count("kills", 1)
+    for study in studies:
+        study.communicate(timeout=300)
+        assert study.returncode in ((0, -signal.SIGKILL) if study in victims else (0,))
+        await_end(study)
+    if len(victims) == len(studies) or more:  # a command without force=true leaves alone what was there before
+        complete(out)
+    assert_whole(out, undisturbed, count)
+
+
+def _is_alive(study, seconds):
+    try:
+        study.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
