@@ -22,6 +22,7 @@ PLAYED = (
     "import sys; from lbbench.report.terminal import Session; from lbbench.study.overrides import plan\n"
     "sys.exit(Session(plan(sys.argv[2:]), player=sys.argv[1]).run())"
 )
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
 TIMES = ["suggest_s", "evaluate_s"]
 END_S = 60  # within which what was killed, and all that belonged to it, is gone
 
@@ -34,7 +35,7 @@ def start(out, *more, line=LINE, player=None, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env=ENVIRONMENT,
         start_new_session=True,
         **options,
     )
