@@ -7,7 +7,6 @@ import subprocess
 from contextlib import contextmanager
 
 from chaos.studies import LINE, assert_whole, complete, end, start
-
 from lbbench.study.overrides import plan
 from lbbench.study.runner import runs
 
@@ -28,8 +27,8 @@ def full(out, undisturbed, code, count, **options):
         assert f"{out}/" in line
     for run in runs(plan([*LINE, f"out={out}"])):
         assert run.path.exists() != any(line.startswith(f"failed: {run.name}: ") for line in told), printed
-    left = [path for path in out.rglob("*") if path.is_file() and path.name.startswith(".")]
-    assert not left, left
+    assert not list(out.rglob(".*"))
+    assert all(path.read_bytes()[-1:] in (b"", b"\n") for path in out.rglob("*.jsonl"))  # nothing is torn
 
 
 def full_and_then_not(out, undisturbed, size, count):

@@ -1,9 +1,11 @@
 """Kills at random moments: of a whole command, of its first process alone, of a worker, of one of two commands."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
+import time
 
 from chaos.studies import assert_whole, await_end, complete, end, start, workers
 
@@ -48,19 +50,23 @@ def kill(study, rng):
 
 
 def competition(out, undisturbed, seconds, rng, count, *more):
-    """Two commands at once, the second with `more`; one or both are killed, and who is left does all."""
-    studies = [start(out), start(out, *more)]
-    victims = [study for study in studies if rng.random() < 0.75] or studies[:1]
-    if _is_alive(studies[0], rng.uniform(0.2, 1.2) * seconds):
-        for study in victims:
-            if study.poll() is None:
-                os.killpg(study.pid, signal.SIGKILL)
-                count("kills", 1)
+    """Two commands at once on slow runs, the second with `more`; one or both are killed, and who is left does all."""
+    studies = [start(out, player="slow"), start(out, *more, player="slow")]
+    while not list(out.rglob("*.jsonl")):
+        assert studies[0].poll() is None
+        time.sleep(0.02)
+    time.sleep(rng.uniform(0, seconds))
+    for study in rng.choice([studies[:1], studies[1:], studies]):
+        if study.poll() is None:
+            os.killpg(study.pid, signal.SIGKILL)
+            count("kills", 1)
+    printed = [study.communicate(timeout=300)[0] for study in studies]
     for study in studies:
-        study.communicate(timeout=300)
-        assert study.returncode in ((0, -signal.SIGKILL) if study in victims else (0,))
+        assert study.returncode in (0, -signal.SIGKILL), printed
         await_end(study)
-    if len(victims) == len(studies) or more:  # a command without force=true leaves alone what was there before
+    played = re.findall(r"^\[\d+/\d+\] (.*): simple regret", "".join(printed), re.MULTILINE)
+    assert more or len(played) == len(set(played)), printed  # one of them plays a run, unless it is forced
+    if all(study.returncode for study in studies) or more:  # one without force=true leaves alone what was there before
         complete(out)
     assert_whole(out, undisturbed, count)
 

@@ -1,7 +1,7 @@
 """Kills of a process that plays a run between any two lines of what writes files, and within any write to a journal.
 
-As a script, `OUT PLACE STEP KEY=VALUE…`, it tries every STEP'th moment at `lines` or in `writes` on the run that the rest
-asks for, each in a fork of its own, and prints what was lost, a line each, and the number of kills.
+As a script, `OUT PLACE STEP KEY=VALUE…`, it tries every STEP'th moment at `lines` or in `writes` on the run that the
+rest asks for, each in a fork of its own, and prints what was lost, a line each, and the number of kills.
 """
 
 import os
@@ -10,14 +10,13 @@ import sys
 from pathlib import Path
 
 from chaos.studies import losses, traces
-
 from lbbench.study import files, journal, loop, worker
 from lbbench.study import traces as parquet
 from lbbench.study.overrides import plan
 from lbbench.study.runner import runs
 
 WATCHED = {module.__file__ for module in (files, journal, parquet, worker)}
-PARTS = (0, 0.01, 0.5, 0.99)  # of a write, that get to the disk when a machine dies
+CUTS = (0, 1, 20, 10_000)  # bytes of a write that do not get to the disk when a machine dies: 1 is the end of the line
 
 
 def play(task):
@@ -78,14 +77,14 @@ def in_write(number):
     """Die within a write to the journal, of which a part gets to the disk."""
 
     def prepare():
-        left, write = number // len(PARTS), os.write
+        left, write = number // len(CUTS), os.write
 
         def torn(descriptor, data):
             nonlocal left
             left -= 1
             if left >= 0:
                 return write(descriptor, data)
-            write(descriptor, data[: int(PARTS[number % len(PARTS)] * len(data))])
+            write(descriptor, data[: max(0, len(data) - CUTS[number % len(CUTS)])])
             return die()
 
         os.write = torn

@@ -8,16 +8,15 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from chaos.amounts import amount
 
+from chaos.amounts import amount
 from lbbench.report.terminal import Session
 from lbbench.study.configs import options
 from lbbench.study.overrides import plan
 
 ALL = f"method={','.join(options('method'))}"
-LINE = [ALL, "iterations=4", "seeds=1", "jobs=2"] + amount(
-    ["problem=berkenkamp,agnp", "sampler=quadrature,nuts", "warmup=5", "samples=8"], ["problem=berkenkamp"]
-)
+MORE = ["problem=berkenkamp,agnp", "sampler=quadrature,nuts", "warmup=5", "samples=8"]
+LINE = [ALL, "iterations=4", "seeds=1", "jobs=2", *amount(MORE, ["problem=berkenkamp"])]
 PLAYED = (
     "import sys; from lbbench.report.terminal import Session; from lbbench.study.overrides import plan\n"
     "sys.exit(Session(plan(sys.argv[2:]), player=sys.argv[1]).run())"

@@ -42,7 +42,9 @@ def _execute(todo, study, report, player):
     """Plays small runs here and now; a worker would take seconds to start."""
     outcomes = []
     for run in [run for run in todo if run.settings["iterations"] <= PLAYED][:PLAYED]:
-        outcomes.append(worker.attempt(Task(run, machine.provenance(), study["on_nan"], study["force"]), lambda: False, 1))
+        outcomes.append(
+            worker.attempt(Task(run, machine.provenance(), study["on_nan"], study["force"]), lambda: False, 1)
+        )
         report(outcomes[-1])
     return outcomes
 
@@ -54,7 +56,12 @@ def is_inside(arguments, top):
 
 def places(arguments):
     """Where these arguments say that files may go."""
-    own = [part for argument in arguments if argument.partition("=")[0] in ("out", "study.out", "to") for part in _parts(argument)]
+    own = [
+        part
+        for argument in arguments
+        if argument.partition("=")[0] in ("out", "study.out", "to")
+        for part in _parts(argument)
+    ]
     return [_place(part) for part in ("results", *own)]
 
 
@@ -69,7 +76,9 @@ def _place(part):
 def snapshot(top):
     """Every file and directory below `top`, with what changes if it is written to."""
     entries = {path: path.lstat() for path in top.rglob("*")}
-    return {path: (stat.st_ino, stat.st_size, stat.st_mtime_ns if path.is_file() else 0) for path, stat in entries.items()}
+    return {
+        path: (stat.st_ino, stat.st_size, stat.st_mtime_ns if path.is_file() else 0) for path, stat in entries.items()
+    }
 
 
 def restore(before, top):
