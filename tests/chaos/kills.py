@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from chaos.studies import assert_whole, await_end, complete, end, start, workers
+from lbbench.study.journal import peek
 
 VICTIMS = ("session", "command", "worker")
 
@@ -49,14 +50,20 @@ def kill(study, rng):
     return 1
 
 
-def competition(out, undisturbed, seconds, rng, count, *more):
-    """Two commands at once on slow runs, the second with `more`; one or both are killed, and who is left does all."""
+def competition(out, undisturbed, seconds, rng, victims, count, *more):
+    """Two commands at once on slow runs, the second with `more`; the `victims` are killed, and who is left does all.
+
+    The moment is drawn from an eighth to a third of the `seconds` that the undisturbed command takes, from the first run on.
+    """
     studies = [start(out, player="slow"), start(out, *more, player="slow")]
     while not list(out.rglob("*.jsonl")):
         assert studies[0].poll() is None
         time.sleep(0.02)
-    time.sleep(rng.uniform(0, seconds))
-    for study in rng.choice([studies[:1], studies[1:], studies]):
+    moment = time.monotonic() + rng.uniform(seconds / 8, seconds / 3)
+    while time.monotonic() < moment:
+        assert more or all(len(peek(path)[0]) <= 1 for path in out.rglob("*.jsonl")), "two processes play one run"
+        time.sleep(0.02)
+    for study in (studies[number] for number in victims):
         if study.poll() is None:
             os.killpg(study.pid, signal.SIGKILL)
             count("kills", 1)
