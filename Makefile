@@ -23,7 +23,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Kills, faults, full disks and random command lines by the hundred; prints what was lost. LBBENCH_CHAOS=7 draws as seed 7 did.
+# Kills, faults, full disks and random command lines by the hundred; prints what was lost.
 chaos: setup
 	LBBENCH_CHAOS=$${LBBENCH_CHAOS:-$$(date +%s)} PYTHONPATH=tests $(BIN)/pytest -p chaos.closing tests/test_chaos.py tests/test_fuzz.py
 

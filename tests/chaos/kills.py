@@ -53,7 +53,8 @@ def kill(study, rng):
 def competition(out, undisturbed, seconds, rng, victims, count, *more):
     """Two commands at once on slow runs, the second with `more`; the `victims` are killed, and who is left does all.
 
-    The moment is drawn from an eighth to a third of the `seconds` that the undisturbed command takes, from the first run on.
+    The moment is drawn from an eighth to a third of the `seconds` that the undisturbed command takes, once the first
+    run has begun.
     """
     studies = [start(out, player="slow"), start(out, *more, player="slow")]
     while not list(out.rglob("*.jsonl")):
