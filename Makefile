@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup run test test-lowest lint bench paper lock clean
+.PHONY: setup run test test-lowest chaos lint bench paper lock clean
 
 setup: .venv/ready
 
@@ -36,6 +36,10 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Kills, faults, full disks and random command lines by the hundred; prints what was lost.
+chaos: setup
+	LBBENCH_CHAOS=$${LBBENCH_CHAOS:-$$(date +%s)} PYTHONPATH=tests $(BIN)/pytest -p chaos.closing tests/test_chaos.py tests/test_fuzz.py
 
 bench: setup
 	$(BIN)/pytest tests/bench --results=results/bench.json

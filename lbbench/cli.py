@@ -198,7 +198,9 @@ def list_(
 
     groups = {"methods": "method", "problems": "problem", "experiments": "experiment"}
     if kind and kind not in groups:
-        raise UsageError(f"list {kind}: allowed are {', '.join(groups)}")
+        from lbbench.study.checks import printable
+
+        raise UsageError(f"list {printable(kind)}: allowed are {', '.join(groups)}")
     for plural, group in groups.items():
         if kind in ("", plural):
             typer.echo(plural)
@@ -323,5 +325,6 @@ def _destination(selection: "Selection", usual: str) -> "Path":
 
 def _complain(message: str) -> int:
     prefix = "lbbench: "
+    message = "".join(character if character.isprintable() or character == "\n" else "?" for character in message)
     typer.echo(prefix + message.replace("\n", "\n" + " " * len(prefix)), err=True)
     return 2

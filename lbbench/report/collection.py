@@ -128,7 +128,7 @@ def _variants(found: Iterable[Trace]) -> list[Variant]:
     for trace in found:
         seeds.setdefault(trace.key[:3], []).append(trace.seed)
         settings[trace.key[:3]] = trace.settings
-    variants = [variant(settings[key], sorted(seeds[key])) for key in seeds]
+    variants = [variant_of(settings[key], sorted(seeds[key])) for key in seeds]
     return sorted(
         variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
     )
@@ -150,7 +150,7 @@ def _distance(variants: Sequence[Variant]) -> Callable[[Variant], tuple[Any, ...
     return distance
 
 
-def variant(settings: Settings, seeds: Iterable[int]) -> Variant:
+def variant_of(settings: Settings, seeds: Iterable[int]) -> Variant:
     """The variant of some settings, which knows what in them is not as in configs/."""
     usual = defaults(settings.method, settings.problem)
     changed = {key: value for key, value in settings.flat.items() if value != usual.get(key)}

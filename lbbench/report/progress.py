@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from lbbench.report.collection import variant
+from lbbench.report.collection import variant_of
 from lbbench.report.tables import Cell, Table
 from lbbench.report.variants import shared_changes, typed
 from lbbench.study.status import WORDS, Status
@@ -12,7 +12,7 @@ from lbbench.study.status import WORDS, Status
 def table(statuses: Sequence[Status]) -> Table:
     """A row per problem and setting of a method, with the number of runs of each status."""
     counts: dict[tuple[str, str], Counter[str]] = {}
-    variants = {run.settings.id: variant(run.settings, ()) for run in (status.run for status in statuses)}
+    variants = {run.settings.id: variant_of(run.settings, ()) for run in (status.run for status in statuses)}
     shared = shared_changes(list(variants.values()))
     for status in statuses:
         own = variants[status.run.settings.id]

@@ -1,6 +1,5 @@
 """The tables that only the report has: times and memory, coverage, settings, provenance, and the commands to run."""
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ import pandas as pd
 
 from lbbench.errors import UsageError
 from lbbench.report import style
-from lbbench.report.collection import Collection, variant
+from lbbench.report.collection import Collection, variant_of
 from lbbench.report.selection import command_line
 from lbbench.report.stats import final
 from lbbench.report.tables import Cell, Estimate, Table
@@ -100,7 +99,7 @@ def failures(out: Path) -> tuple[Table, list[str]]:
         except UsageError as error:
             unreadable.append(str(error))
         else:
-            own = variant(Settings(content["settings"]), [content["seed"]])
+            own = variant_of(Settings(content["settings"]), [content["seed"]])
             step = "" if content["t"] is None else content["t"]
             rows.append((own.problem, own.label(), content["seed"], content["status"], step, content["error"]))
     return Table(

@@ -80,7 +80,7 @@ def expression(text: str) -> str:
 
 def path(text: str) -> str:
     """A path on disk."""
-    if not text.strip() or not text.isprintable():
+    if not text.strip() or not text.isprintable() or "${" in text:
         raise ValueError("a directory")
     if os.path.expanduser(text).startswith("~"):
         raise ValueError("a directory; there is no such user (for a name that begins with ~ write ./~)")
@@ -180,6 +180,8 @@ def typed_tree(tree: Mapping[Any, Any]) -> dict[str, Any]:
     """A configuration with every value checked and of its own type."""
     typed: dict[str, Any] = {}
     for key, value in tree.items():
+        if (key in CHECKS or key == "name") == isinstance(value, Mapping):
+            raise UsageError(f"{printable(str(key))}: {printable(str(value))} has no place there")
         if isinstance(value, Mapping):
             typed[key] = typed_tree(value)
         else:

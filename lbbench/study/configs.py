@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.study.checks import printable, typed_tree
 
 
 def config_dir() -> Path:
@@ -18,11 +19,39 @@ def config_dir() -> Path:
 def options(group: str) -> dict[str, str]:
     """The names of a config group's files that are not hidden, each with the comment in its first line."""
     files = sorted((config_dir() / group).glob("[!.]*.yaml"))
-    return {file.stem: file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for file in files}
+    texts = {file.stem: file.read_text(encoding="utf-8", errors="replace") for file in files}
+    return {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
 
 
 def load(name: str) -> Any:
-    """The content of one file in configs/."""
+    """The content of one file in configs/. Raises `UsageError`, which names the file, if it cannot be one."""
     import yaml
 
-    return yaml.safe_load((config_dir() / f"{name}.yaml").read_text(encoding="utf-8"))
+    file = config_dir() / f"{name}.yaml"
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        _check(name, content)
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{file} is no YAML: {' '.join(str(error).split())}") from None
+    except (LookupError, TypeError, AttributeError):
+        raise UsageError(f"{file} has keys or sections that do not belong there, or lacks some") from None
+    return content
+
+
+def _check(name: str, content: Any) -> None:
+    """A preset is a list of command lines; all else has settings, and either defaults or the name of the file."""
+    group, _, stem = name.rpartition("/")
+    if group == "experiment":
+        names = content if isinstance(content, list) else [content]
+    elif group:
+        names = [content["name"]]
+        if content["name"] != stem:
+            raise UsageError(f"name: {printable(str(content['name']))} must be {stem}, as the file's")
+    else:
+        names = [value for entry in content["defaults"] if isinstance(entry, dict) for value in entry.values()]
+    if not names or not all(isinstance(text, str) and text.strip() for text in names):
+        raise UsageError(f"must have text in the place of {names}")
+    if group != "experiment":
+        typed_tree({key: value for key, value in content.items() if key != "defaults"})

@@ -1,11 +1,15 @@
 """What `lbbench doctor` checks. Whatever a look at something raises is what was found, so that the others follow."""
 
+import contextlib
 import importlib.metadata
+import json
+import multiprocessing
 import platform
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,13 +48,15 @@ def where(arguments: Sequence[str]) -> Path | None:
 
 def checks(out: Path | None = None) -> Iterator[Check]:
     """Look at everything that a study needs whose traces go below `out`, which is as in configs/ if None."""
+    out = out or Path(load("config")["study"]["out"]).expanduser()
     looks: dict[str, tuple[Callable[[], Iterator[Check]], str]] = {
         "versions": (_versions, REINSTALL),
         "machine": (_machine, "tell its limits by jobs= and cores_per_run="),
         "threads": (_threads, "see to the versions above, or set jobs=1"),
-        "out": (lambda: _output(out or Path(load("config")["study"]["out"]).expanduser()), ELSEWHERE),
+        "out": (partial(_output, out), ELSEWHERE),
         "configs": (_configs, REINSTALL),
         "data": (_data, REINSTALL),
+        "objectives": (partial(_objectives, out), REINSTALL),
     }
     for name, (look, advice) in looks.items():
         try:
@@ -97,10 +103,9 @@ def _machine() -> Iterator[Check]:
 
 def _threads() -> Iterator[Check]:
     """The thread pools inside a worker."""
-    from joblib import Parallel, delayed
-
     threads = machine.cores_per_run("auto")
-    (pools,) = Parallel(n_jobs=2)([delayed(machine.thread_pools)(threads)])  # a single job would stay in this process
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        pools = executor.submit(machine.thread_pools, threads).result()
     variables = " ".join(f"{name}={threads}" for name in machine.THREAD_VARIABLES)
     crowded = any(found > threads for _, found in pools)
     listed = ", ".join(f"{name} {found}" for name, found in pools)
@@ -169,6 +174,28 @@ def _data() -> Iterator[Check]:
     faults = dict(_faults({name: partial(_evaluate, name) for name in problems}))
     for name in problems:
         yield Check("data", f"{name}: {faults.get(name, 'can be evaluated')}", REINSTALL if name in faults else "")
+
+
+def _objectives(out: Path) -> Iterator[Check]:
+    """Whether the traces at hand were played on the objectives of this installation."""
+    from lbbench.study import build, signatures, traces
+    from lbbench.study.settings import Settings
+
+    runs: list[dict[str, Any]] = []
+    for path in sorted((out / "traces").rglob("*.parquet")):
+        with contextlib.suppress(UsageError):
+            runs += traces.read_runs(path)
+    played = {json.dumps(run["settings"]["problem"], sort_keys=True): run["settings"] for run in runs}
+    here = [
+        {"settings": settings, "signature": build.signature(Settings(settings))}
+        for settings in played.values()
+        if settings["problem"]["name"] in options("problem")
+    ]
+    differences = signatures.differing([*runs, *here])
+    for difference in differences:
+        yield Check("objectives", f"{difference} (one of them this installation)", "compare only runs of one kind")
+    if runs and not differences:
+        yield Check("objectives", f"those of the {len(runs)} traces in {out} are those of this installation")
 
 
 def _evaluate(problem: str) -> None:

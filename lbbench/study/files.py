@@ -23,6 +23,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         temporary.replace(path)
         _sync(path.parent)
+    except OSError as error:  # a write that fails does not say where
+        raise OSError(error.errno, error.strerror, error.filename or str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from lbbench.errors import UsageError
-from lbbench.study.checks import printable, typed_tree
+from lbbench.study.checks import typed_tree
 from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import GROUPS, Combination
+from lbbench.study.overrides import Combination
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,7 @@ def defaults(method: str, problem: str) -> Mapping[str, Any]:
 
 
 def compose(combination: Combination) -> Settings:
-    """The settings of one combination, composed by Hydra from configs/.
-
-    Raises `UsageError` if a file there gives another name than its own: traces lie in directories of that name.
-    """
+    """The settings of one combination, composed by Hydra from configs/."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
     from omegaconf import OmegaConf
@@ -87,10 +83,6 @@ def compose(combination: Combination) -> Settings:
     with initialize_config_dir(str(config_dir()), version_base="1.3", job_name="lbbench"):
         tree = OmegaConf.to_container(hydra_compose("config", groups + values), resolve=True)
     assert isinstance(tree, dict)
-    for group in GROUPS:
-        file, name = getattr(combination, group), tree[group]["name"]
-        if name != file:
-            raise UsageError(f"configs/{group}/{file}.yaml: name: {printable(str(name))} must be {file}, as the file's")
     del tree["study"]
     return Settings(typed_tree(tree))
 
