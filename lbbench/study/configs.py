@@ -34,9 +34,9 @@ def load(name: str) -> Any:
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file} is no YAML: {' '.join(str(error).split())}") from None
+        raise UsageError(f"{file}: no YAML ({' '.join(str(error).split())})") from None
     except (LookupError, TypeError, AttributeError):
-        raise UsageError(f"{file} has keys or sections that do not belong there, or lacks some") from None
+        raise UsageError(f"{file}: keys or sections do not belong there, or are missing") from None
     return content
 
 

@@ -155,7 +155,8 @@ def _configs() -> Iterator[Check]:
     }
     faults = list(_faults(alone)) or list(_faults(together))
     for name, fault in faults:
-        yield Check("configs", f"{config_dir() / name}.yaml: {fault}", f"correct it, or {REINSTALL}")
+        file = f"{config_dir() / name}.yaml: "
+        yield Check("configs", file + fault.removeprefix(file), f"correct it, or {REINSTALL}")
     if not faults:
         found = f"{len(methods)} methods, {len(problems)} problems, {len(presets)} presets"
         yield Check("configs", f"{config_dir()} ({found})")

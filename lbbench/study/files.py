@@ -24,7 +24,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         temporary.replace(path)
         _sync(path.parent)
     except OSError as error:  # a write that fails does not say where
-        raise OSError(error.errno, error.strerror, error.filename or str(path)) from error
+        if error.errno is None or error.filename:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 

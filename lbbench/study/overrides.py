@@ -6,7 +6,7 @@ Every usage error is found here, from the files in configs/ and the table in `ch
 import difflib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lbbench import growth
@@ -35,7 +35,7 @@ class Plan:
     combinations: tuple[Combination, ...]
     study: Mapping[str, Any]
     swept: tuple[str, ...]  # the full keys, beside method and problem, that take more than one value
-    arguments: tuple[str, ...] = ()  # as they were typed
+    arguments: tuple[str, ...] = field(default=(), compare=False)  # as they were typed
 
 
 def plan(arguments: Sequence[str]) -> Plan:
@@ -49,15 +49,21 @@ def plan(arguments: Sequence[str]) -> Plan:
     return Plan(tuple(combinations.values()), expanded[0][0], swept, tuple(arguments))
 
 
-def _sweeps(overrides: dict[str, list[str]]) -> list[dict[str, list[str]]]:
-    """The sweeps that overrides ask for: their own, or those of the lines of a preset with the overrides applied."""
+def _sweeps(overrides: dict[str, list[str]], within: tuple[str, ...] = ()) -> list[dict[str, list[str]]]:
+    """The sweeps that overrides ask for: their own, or those of the lines of a preset with the overrides applied.
+
+    `within` are the presets that led to these overrides.
+    """
     presets = overrides.pop("+experiment", None)
     if presets is None:
         return [overrides]
     names = pick("+experiment", presets, options("experiment"))
     if len(names) > 1:
         raise UsageError(f"+experiment takes one preset, not {len(names)}")
-    lines = [sweep for line in load(f"experiment/{names[0]}") for sweep in _sweeps(read(line.split()))]
+    if names[0] in within:
+        raise UsageError(f"+experiment={names[0]} names itself, by way of {' and '.join(within)}")
+    within += (names[0],)
+    lines = [sweep for line in load(f"experiment/{names[0]}") for sweep in _sweeps(read(line.split()), within)]
     for group in GROUPS:
         if group in overrides:
             lines, overrides = _narrow(group, lines, overrides)

@@ -141,7 +141,7 @@ def read_table(paths: Iterable[Path], columns: Sequence[str] | None = None) -> p
             with path.open("rb") as file:
                 tables.append(_columns(pq.ParquetFile(file), columns))
         except (OSError, LookupError, ValueError, pa.ArrowException) as error:
-            raise UsageError(f"{path} is no trace ({_reason(error)}); move it away, or run with force=true") from None
+            raise UsageError(f"{path} is no trace ({_reason(error)}); move it away") from None
     return pa.concat_tables(tables)
 
 
