@@ -145,16 +145,17 @@ class Worker:
             return self._process
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, self.stop, self.threads))
+        process = context.Process(target=serve, args=(theirs, self.stop, self.threads))
         resource_tracker.ensure_running()  # which would unblock the signal
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C reaches all; the parent decides
         try:
-            self._process.start()
+            process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
+        self._process = process
         self._connection.recv()
-        return self._process
+        return process
 
     def _cause(self) -> str:
         if self._process is None:
