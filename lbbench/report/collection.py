@@ -12,7 +12,7 @@ import pyarrow as pa
 from lbbench.errors import UsageError
 from lbbench.report import style
 from lbbench.report.variants import Variant
-from lbbench.study import traces
+from lbbench.study import files, traces
 from lbbench.study.inspection import RUN, Key
 from lbbench.study.settings import Settings, defaults
 
@@ -47,7 +47,7 @@ class Collection:
         `wanted` keeps runs by problem, method, seeds and the last names of settings, whose values are given as text. A
         run that has no such setting is kept, as a key of `lbbench run` leaves alone what has no such key.
         """
-        return cls.of_files(sorted((out / "traces").rglob("*.parquet")), wanted)
+        return cls.of_files(files.below(out / "traces", ".parquet"), wanted)
 
     @classmethod
     def of_files(cls, paths: Iterable[Path], wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":

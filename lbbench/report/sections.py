@@ -15,6 +15,7 @@ from lbbench.report.selection import command_line
 from lbbench.report.stats import final
 from lbbench.report.tables import Cell, Estimate, Table
 from lbbench.report.variants import Variant
+from lbbench.study import files
 from lbbench.study.checks import seeds_text
 from lbbench.study.failures import about
 from lbbench.study.settings import Settings, defaults
@@ -93,7 +94,7 @@ def settings(variant: Variant) -> Table:
 def failures(out: Path) -> tuple[Table, list[str]]:
     """The runs below `<out>/failures` that failed, and a message for each file there that tells of none."""
     rows, unreadable = [], []
-    for path in sorted((out / "failures").rglob("*.json")):
+    for path in files.below(out / "failures", ".json"):
         try:
             content = about(path)
         except UsageError as error:

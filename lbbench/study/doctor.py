@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import machine
+from lbbench.study import files, machine
 from lbbench.study.checks import check, typed_tree
 from lbbench.study.configs import config_dir, load, options
 from lbbench.study.overrides import Combination, plan, read, resolve
@@ -183,7 +183,7 @@ def _objectives(out: Path) -> Iterator[Check]:
     from lbbench.study.settings import Settings
 
     runs: list[dict[str, Any]] = []
-    for path in sorted((out / "traces").rglob("*.parquet")):
+    for path in files.below(out / "traces", ".parquet"):
         with contextlib.suppress(UsageError):
             runs += traces.read_runs(path)
     played = {json.dumps(run["settings"]["problem"], sort_keys=True): run["settings"] for run in runs}

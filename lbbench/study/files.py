@@ -31,6 +31,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
 
 
+def below(top: Path, suffix: str) -> list[Path]:
+    """All below a directory whose name ends so, sorted, while other processes may add and remove some."""
+    found = os.walk(top)  # which, unlike a glob, passes over directories that go meanwhile
+    paths = (Path(where, name) for where, folders, names in found for name in (*folders, *names))
+    return sorted(path for path in paths if path.name.endswith(suffix))
+
+
 def remove(path: Path, top: Path) -> None:
     """Remove a file, if it is there, and its directories below and including `top` as far as they are empty then."""
     path.unlink(missing_ok=True)

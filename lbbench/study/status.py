@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import failures, traces
+from lbbench.study import failures, files, traces
 from lbbench.study.journal import is_held, peek
 from lbbench.study.overrides import Plan, plan, read
 from lbbench.study.run import Run
@@ -78,12 +78,12 @@ def _runs(arguments: Sequence[str], out: Path) -> list[Run]:
 
 def _left(out: Path) -> Iterator[Run]:
     """The runs that have left a trace, a journal or the record of a failure, whichever command they were for."""
-    readers: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
-        "traces/**/*.parquet": traces.read_runs,
-        "journal/**/*.jsonl": lambda path: peek(path)[0],
-        "failures/**/*.json": lambda path: [failures.about(path)],
-    }
-    for pattern, reader in readers.items():
-        for path in sorted(out.glob(pattern)):
+    readers: list[tuple[str, str, Callable[[Path], list[dict[str, Any]]]]] = [
+        ("traces", ".parquet", traces.read_runs),
+        ("journal", ".jsonl", lambda path: peek(path)[0]),
+        ("failures", ".json", lambda path: [failures.about(path)]),
+    ]
+    for folder, suffix, reader in readers:
+        for path in files.below(out / folder, suffix):
             with contextlib.suppress(UsageError):
                 yield from (Run(Settings(about["settings"]), about["seed"], out) for about in reader(path)[:1])

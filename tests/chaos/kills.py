@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from chaos.studies import assert_whole, await_end, complete, end, start, workers
+from lbbench.study.files import below
 from lbbench.study.journal import peek
 
 VICTIMS = ("session", "command", "worker")
@@ -57,12 +58,12 @@ def competition(out, undisturbed, seconds, rng, victims, count, *more):
     run has begun.
     """
     studies = [start(out, player="slow"), start(out, *more, player="slow")]
-    while not list(out.rglob("*.jsonl")):
+    while not below(out, ".jsonl"):
         assert studies[0].poll() is None
         time.sleep(0.02)
     moment = time.monotonic() + rng.uniform(seconds / 8, seconds / 3)
     while time.monotonic() < moment:
-        assert more or all(len(peek(path)[0]) <= 1 for path in out.rglob("*.jsonl")), "two processes play one run"
+        assert more or all(len(peek(path)[0]) <= 1 for path in below(out, ".jsonl")), "two processes play one run"
         time.sleep(0.02)
     for study in (studies[number] for number in victims):
         if study.poll() is None:
