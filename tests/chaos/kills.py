@@ -25,8 +25,9 @@ def rounds(out, undisturbed, seconds, rng, kills, count):
         for _ in range(min(rng.randint(1, 4), kills - done)):
             study = start(out)
             if _is_alive(study, rng.uniform(0, seconds)):
-                done += kill(study, rng)
-                count("kills", 1)
+                killed = kill(study, rng)
+                done += killed
+                count("kills", killed)
             else:
                 end(study, 0)
         complete(out)
@@ -35,20 +36,24 @@ def rounds(out, undisturbed, seconds, rng, kills, count):
 
 
 def kill(study, rng):
-    """Kill a command or a part of it, and wait until it has ended, as it must."""
+    """Kill a command or a part of it, and wait until it has ended, as it must; returns 0 if it had ended before."""
     victim = rng.choice(VICTIMS)
     if victim == "worker" and (found := workers(study)):
-        os.kill(rng.choice(found), signal.SIGKILL)
+        killed = True
+        try:
+            os.kill(rng.choice(found), signal.SIGKILL)
+        except ProcessLookupError:
+            killed = False
         end(study, 0)  # the run is played again
-        return 1
+        return int(killed)
     if victim == "session":
         os.killpg(study.pid, signal.SIGKILL)
     else:
         study.kill()
-    assert study.wait() == -signal.SIGKILL
-    study.communicate()
+    printed = study.communicate()[0]
+    assert study.returncode in (0, -signal.SIGKILL), printed
     await_end(study)
-    return 1
+    return int(study.returncode != 0)
 
 
 def competition(out, undisturbed, seconds, rng, victims, count, *more):
