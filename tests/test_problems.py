@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from lbbench.asktell import generator
 from lbbench.domain import Box, Pool
 from lbbench.errors import UsageError
-from lbbench.optimizer import generator
 from lbbench.problems.materials import DATASETS, agnp, crossedbarrel, require_data
 from lbbench.problems.synthetic import MICHALEWICZ_OPTIMA, berkenkamp, michalewicz
 

@@ -176,6 +176,11 @@ def check_by(rule: Check, key: str, text: str) -> Value:
         raise UsageError(f"{key}={head}{indented}") from None
 
 
+def integer_of(key: str, text: str, at_most: int) -> int:
+    """The whole number from 1 that `key=text` gives. Raises `UsageError` as `check` does."""
+    return int(str(check_by(integer(at_most=at_most), key, text)))
+
+
 def typed_tree(tree: Mapping[Any, Any]) -> dict[str, Any]:
     """A configuration with every value checked and of its own type."""
     typed: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from lbbench.study.checks import typed_tree
 from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import Combination
+from lbbench.study.overrides import Combination, canonical, leaves, pick, resolve
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,22 @@ def defaults(method: str, problem: str) -> Mapping[str, Any]:
         if name in options(group):
             tree[group] = load(f"{group}/{name}")
     return Settings(typed_tree(tree)).flat
+
+
+def own(method: str, problem: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
+    """The settings of a method on a problem that has no file in configs/, with `values` by their last or full names.
+
+    Raises `UsageError`, which names the key and what is allowed.
+    """
+    tree = load("config")
+    for ours in ("defaults", "study", "iterations"):
+        del tree[ours]
+    tree |= {"method": load(f"method/{pick('method', [method], options('method'))[0]}"), "problem": dict(problem)}
+    for key, value in values.items():
+        full = resolve(key, leaves(tree), others=())
+        section, _, name = full.partition(".")
+        tree[section][name] = canonical(full, key, str(value))
+    return Settings(typed_tree(tree))
 
 
 def compose(combination: Combination) -> Settings:
