@@ -18,7 +18,10 @@ PROBLEMS = {
     "berkenkamp": "lbbench.problems.synthetic:berkenkamp",
     "michalewicz": "lbbench.problems.synthetic:michalewicz",
     "agnp": "lbbench.problems.materials:agnp",
+    "autoam": "lbbench.problems.materials:autoam",
     "crossedbarrel": "lbbench.problems.materials:crossedbarrel",
+    "p3ht": "lbbench.problems.materials:p3ht",
+    "perovskite": "lbbench.problems.materials:perovskite",
 }
 METHODS = {
     "lb": "lbbench.methods.lb:LB",
