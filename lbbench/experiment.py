@@ -13,6 +13,7 @@ import numpy as np
 from lbbench.domain import Array
 from lbbench.errors import UsageError
 from lbbench.optimizer import Optimizer
+from lbbench.problems import tables
 from lbbench.study.checks import boolean, check_by, integer, integer_of, printable
 
 DESCRIPTION, HISTORY = "experiment.yaml", "history.json"
@@ -131,19 +132,9 @@ def _inputs(directory: Path, described: dict[str, Any]) -> tuple[list[str], dict
         if not isinstance(inputs, dict) or not inputs:
             raise UsageError(f"inputs must be names with a lowest and a highest value each, such as {EXAMPLE}")
         return _named(inputs), {"bounds": list(inputs.values())}
-    import pandas as pd
-
     file = directory / str(described.pop("candidates"))
-    try:
-        table = pd.read_csv(file)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{file} is no CSV file: {str(error).strip().partition(chr(10))[0]}") from None
-    for column in table.columns:
-        if table[column].dtype.kind not in "iuf":
-            raise UsageError(f"{file}: the column {printable(str(column))} has something else than numbers")
-    return _named(table.columns), {"candidates": table.to_numpy(dtype=float)}
+    table = tables.complete(file, tables.numbers(file, tables.read(file)))
+    return _named(table.columns), {"candidates": table.to_numpy()}
 
 
 def _named(names: Any) -> list[str]:

@@ -4,9 +4,9 @@ import importlib.util
 
 import numpy as np
 
-from lbbench.domain import Array, Pool
 from lbbench.errors import UsageError
 from lbbench.problems.base import Problem
+from lbbench.problems.tables import tabulated
 
 DATASETS = {
     "agnp": "AgNP",
@@ -54,11 +54,4 @@ def _pool(name: str, noise_std: float) -> Problem:
     import bocode
 
     dataset = getattr(bocode, DATASETS[name])()
-    candidates = np.ascontiguousarray(dataset.candidates.numpy(), dtype=float)
-    values = np.asarray(dataset.values.numpy(), dtype=float)
-    index = {row.tobytes(): i for i, row in enumerate(candidates)}
-
-    def evaluate(x: Array) -> Array:
-        return values[[index[row.tobytes()] for row in np.ascontiguousarray(x)]]
-
-    return Problem(name, Pool(candidates), evaluate, float(values.max()), noise_std)
+    return tabulated(name, dataset.candidates.numpy(), np.asarray(dataset.values.numpy(), dtype=float), noise_std)

@@ -12,12 +12,14 @@ from lbbench.gp.kernels import KERNELS
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.problems.base import Problem
+from lbbench.problems.materials import require_data
 from lbbench.study.settings import Settings
 
 PROBLEMS = {
     "berkenkamp": "lbbench.problems.synthetic:berkenkamp",
     "michalewicz": "lbbench.problems.synthetic:michalewicz",
     "agnp": "lbbench.problems.materials:agnp",
+    "csv": "lbbench.problems.tables:csv",
     "autoam": "lbbench.problems.materials:autoam",
     "crossedbarrel": "lbbench.problems.materials:crossedbarrel",
     "p3ht": "lbbench.problems.materials:p3ht",
@@ -50,6 +52,13 @@ def problem(settings: Settings) -> Problem:
 def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
     built: Problem = find(PROBLEMS[name])(**dict(settings))
     return built
+
+
+def require(settings: Settings) -> None:
+    """Raises `UsageError` if the data of a run's problem are not there."""
+    require_data(settings.problem)
+    if settings.problem == "csv":
+        problem(settings)
 
 
 def signature(settings: Settings) -> dict[str, Any]:
