@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lbbench.errors import UsageError
+from lbbench.errors import NumericalError, UsageError
 
 if TYPE_CHECKING:
     from lbbench.report.collection import Collection
@@ -322,6 +322,9 @@ def main() -> None:
         code = _complain(str(error))
     except typer.TyperException as error:
         code = _complain(error.format_message())
+    except NumericalError as error:
+        _complain(str(error))
+        code = 1
     except BrokenPipeError:  # what reads the output, such as head, has seen enough
         code = 1
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still writes when it ends

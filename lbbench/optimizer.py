@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from lbbench.domain import Array, Box, Domain, Points, Pool
 from lbbench.errors import UsageError
+from lbbench.gp.data import LARGEST
 from lbbench.methods.base import Step
 from lbbench.problems.base import Problem
 from lbbench.study import build, files
@@ -257,8 +258,8 @@ def _number(name: str, value: float) -> float:
         number = float(value)
     except (ValueError, TypeError):
         number = math.nan
-    if not math.isfinite(number):
-        raise UsageError(f"{name} = {value!r} must be a finite number")
+    if not abs(number) <= LARGEST:
+        raise UsageError(f"{name} = {value!r} must be a number within ±{LARGEST:g}")
     return number
 
 

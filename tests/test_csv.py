@@ -73,7 +73,7 @@ WRONG = {
         "the column solvent has values that are no numbers; leave it out by problem.ignore=",
     ),
     "nothing left": ({"ignore": "[batch,solvent,temperature,time]"}, "no column that is an input"),
-    "target of words": ({"target": "solvent", "ignore": "batch"}, "the column solvent has values that are no numbers"),
+    "target of words": ({"target": "solvent", "ignore": "[batch,yield]"}, "the column solvent has values that are no"),
     "missing": ({"target": "time", "ignore": "[batch,solvent]"}, "the column yield has values that are missing"),
     "another content": ({"digest": "0123456789"}, "has changed"),
 }
