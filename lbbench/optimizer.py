@@ -136,16 +136,20 @@ class Optimizer:
         """The length scales that the last step had to choose from, in units of the inputs' ranges."""
         return () if self._last is None else self._last.candidates
 
+    def chosen(self, lengthscale: float | None = None) -> float:
+        """The length scale of a model: the last step's, if none is given. Raises `UsageError` if there is no model."""
+        if not len(self.y):
+            raise UsageError("nothing has been told yet")
+        if (found := lengthscale or self.lengthscale) is None:
+            raise UsageError("no step has chosen a length scale yet: give lengthscale=")
+        return found
+
     def posterior(self, x: ArrayLike, lengthscale: float | None = None) -> tuple[Array, Array]:
         """Mean and standard deviation of the objective at points `(k, d)`, both `(k,)`, from all that was told.
 
         The model has one length scale: the last step's, if none is given.
         """
-        lengthscale = lengthscale or self.lengthscale
-        if lengthscale is None:
-            raise UsageError("no step has chosen a length scale yet: give lengthscale=")
-        if not len(self.y):
-            raise UsageError("nothing has been told yet")
+        lengthscale = self.chosen(lengthscale)
         data = self._play.data
         points = self._points(np.atleast_2d(np.asarray(x, dtype=float)))
         mean, std = build.surrogate(self.settings, 0.0).fit(data, lengthscale).predict(points)

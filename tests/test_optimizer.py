@@ -198,6 +198,12 @@ def test_a_pool_of_few_candidates_and_a_constant_input():
     assert played.best == (pytest.approx([2.0, 5.0]), 0.0)
 
 
+def told():
+    played = optimizer()
+    play(played, 1)
+    return played
+
+
 WRONG = {
     "neither": (lambda: Optimizer(), "either bounds"),
     "both": (lambda: Optimizer(bounds=BOUNDS, candidates=POOL), "either bounds"),
@@ -219,7 +225,7 @@ WRONG = {
     "no candidate": (lambda: optimizer("pool").tell([1.0, 30.0], 2.0), "none of the candidates"),
     "failed": (lambda: optimizer().tell([1.0, 30.0], None), "not asked for"),
     "best": (lambda: optimizer().best, "nothing has been told"),
-    "posterior": (lambda: optimizer().posterior([[1.0, 30.0]]), "length scale"),
+    "posterior": (lambda: told().posterior([[1.0, 30.0]]), "length scale"),
     "posterior of nothing": (lambda: optimizer().posterior([[1.0, 30.0]], 0.3), "nothing has been told"),
 }
 
