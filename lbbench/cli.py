@@ -3,15 +3,14 @@
 import errno
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lbbench.errors import UsageError
+from lbbench.errors import NumericalError, UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lbbench.report.collection import Collection
     from lbbench.report.selection import Selection
 
@@ -189,6 +188,46 @@ def report(arguments: Filters = None) -> None:
     typer.echo(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB)")
 
 
+Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Has experiment.yaml.", show_default=False)]
+
+
+@app.command()
+def ask(directory: Directory, arguments: Filters = None) -> None:
+    """Print the next point of your own experiment. Or several at a time: n=3 has three pending.
+
+    lbbench ask experiment/
+    """
+    from lbbench.study.checks import integer_of
+    from lbbench.study.overrides import pairs
+
+    given = pairs(arguments or [], ["n"])
+    count = integer_of("n", given.get("n", "1"), at_most=1_000)
+    from lbbench.experiment import opened
+
+    with opened(directory) as experiment:
+        for i, x in enumerate(experiment.ask(count), start=1):
+            typer.echo(f"point {i}: {experiment.text(x)}")
+
+
+@app.command()
+def tell(directory: Directory, arguments: Filters = None) -> None:
+    """Note the value of a point. The pending one, or point= of several, or of the inputs that are given.
+
+    lbbench tell experiment/ y=3.2
+    """
+    from lbbench.study.overrides import pairs
+
+    given = pairs(arguments or [])
+    from lbbench.experiment import opened
+
+    with opened(directory) as experiment:
+        x, y = experiment.tell(given)
+        typer.echo(f"told: {experiment.text(x)} y={'failed' if y is None else f'{y:g}'}")
+        if len(experiment.optimizer.y):
+            best, value = experiment.optimizer.best
+            typer.echo(f"best: {experiment.text(best)} y={value:g}")
+
+
 @app.command("list")
 def list_(
     kind: Annotated[str, typer.Argument(metavar="[methods|problems|experiments]", show_default=False)] = "",
@@ -233,8 +272,6 @@ def findings(overrides: Overrides = None) -> None:
 
     line = ["+experiment=findings", *(overrides or [])]
     planned = plan(line)
-    from pathlib import Path
-
     from lbbench.report.findings import write
     from lbbench.report.selection import command_line
     from lbbench.study.runner import runs
@@ -285,6 +322,9 @@ def main() -> None:
         code = _complain(str(error))
     except typer.TyperException as error:
         code = _complain(error.format_message())
+    except NumericalError as error:
+        _complain(str(error))
+        code = 1
     except BrokenPipeError:  # what reads the output, such as head, has seen enough
         code = 1
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still writes when it ends
@@ -315,7 +355,7 @@ def _gather(selection: "Selection") -> "Collection":
     raise UsageError(selection.nothing_found)
 
 
-def _destination(selection: "Selection", usual: str) -> "Path":
+def _destination(selection: "Selection", usual: str) -> Path:
     """Where `to=` says that the result goes, or else its usual place below the output directory."""
     from lbbench.study.checks import inside
 

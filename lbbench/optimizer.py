@@ -1,83 +1,275 @@
-"""Ask and tell: an initial design, then one method's suggestions."""
+"""Bayesian optimisation of your own objective: any method and setting, on a box or a pool, in your units."""
 
-import zlib
-from dataclasses import dataclass, field, replace
-from typing import cast
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
+from numpy.typing import ArrayLike
 
-from lbbench.acquisition import Acquisition, Maximiser
-from lbbench.domain import Array, Domain, Points, Pool
-from lbbench.errors import NumericalError
-from lbbench.gp.data import Data
-from lbbench.methods.base import Method, Step
+from lbbench.domain import Array, Box, Domain, Points, Pool
+from lbbench.errors import UsageError
+from lbbench.gp.data import LARGEST
+from lbbench.methods.base import Step
+from lbbench.problems.base import Problem
+from lbbench.study import build, files
+from lbbench.study.settings import own
+
+VERSION = 1  # of the files that `Optimizer.save` writes
+SAME = 1e-6  # of an input's range: a point this near to a pending one, or to a candidate, is meant to be that
 
 
-def generator(seed: int, *purpose: int | str) -> Generator:
-    """The random generator of a run's `seed` for one purpose, such as `("step", 12)`; purposes are independent."""
-    key = tuple(part if isinstance(part, int) else zlib.crc32(part.encode()) for part in purpose)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+@dataclass(frozen=True, eq=False)
+class Pending:
+    """A point that was asked for and not told yet: `x` in user units, `(d,)`, and the step that chose it."""
+
+    x: Array
+    step: Step
 
 
-@dataclass
 class Optimizer:
-    """One run of a method on a domain: `ask` for the next step, evaluate its point, `tell` the value.
+    """Ask for a point, evaluate it, tell its value; in any order, with any number of points pending.
 
-    The first `initial` steps are the initial design, which depends on (`name`, `seed`) alone and so is the same for
-    every method; what is random in step t depends on (`seed`, t) alone.
+    Give either `bounds`, the lowest and highest value of each of d inputs, `(d, 2)`, or `candidates` to choose from,
+    `(m, d)`. `method` and the `settings` are those of `lbbench run` (`lbbench show method=lb`): `g="t^0.5"`,
+    `kernel="rbf"`, `noise_std=0.1`; `initial` points are asked for before the method begins. The same seed and values
+    give the same points. Raises `UsageError` for what cannot be, here and in every call.
+
+    While points are pending, a further one is asked for as if each of them had the value that the model expected of it
+    (Desautels, Krause and Burdick 2014). What is told without having been asked for counts towards the initial design;
+    after that the models learn from it, but no length scale is held to account for it.
     """
 
-    domain: Domain
-    method: Method
-    name: str = ""
-    seed: int = 0
-    initial: int = 10
-    maximiser: Maximiser = field(default_factory=Maximiser)
+    def __init__(
+        self,
+        bounds: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
+        method: str = "lb",
+        *,
+        minimise: bool = False,
+        seed: int = 0,
+        **settings: Any,
+    ) -> None:
+        self.domain = _domain(bounds, candidates)
+        self.minimise, self.seed = bool(minimise), seed
+        self.settings = own(method, {"name": "own", "initial": 10, "noise_std": 0.0}, settings)
+        if self.settings.get("method.lengthscale") == "auto":
+            raise UsageError("lengthscale=auto needs an objective that is known; give the length scale to use")
+        problem = Problem("own", self.domain, _unknown, math.nan, self.settings["problem"]["noise_std"])
+        self._play = build.asktell(self.settings, problem, seed)
+        self._sign = -1.0 if self.minimise else 1.0
+        self._events: list[dict[str, Any]] = []
+        self._pending: list[Pending] = []
+        self._last: Step | None = None
 
-    def __post_init__(self) -> None:
-        if isinstance(self.domain, Pool):
-            self.initial = min(self.initial, self.domain.size)
-        self.data = Data(self.domain)
-        self.t = -self.initial
-        self._rng = generator(self.seed, "steps")
-        self._bits = cast(np.random.PCG64, self._rng.bit_generator)
-        self._start = self._bits.state
-        self._design = self.domain.initial(self.initial, generator(self.seed, "design", self.name))
+    def ask(self) -> Array:
+        """The point to evaluate next, `(d,)`."""
+        play = self._play
+        steps = [pending.step for pending in self._pending]
+        step = play.ask_beside(steps) if steps else play.ask()
+        self._note_asked(step)
+        return self._pending[-1].x.copy()
 
-    def ask(self, chosen: Points | None = None) -> Step:
-        """The next step: its `point`, and what the method thought of it.
+    def tell(self, x: ArrayLike, y: float | None) -> None:
+        """Take in the value `y` of a point `x`, `(d,)`, whether it was asked for or not.
 
-        With the point `chosen` by an earlier process for this step, the method is led through the step without a search
-        for the point; it ends in the same state, bit for bit.
+        None is for a point that was asked for and cannot be evaluated: it is taken for as bad as the worst so far.
         """
-        self.t += 1
-        if self.t <= 0:
-            return Step(point=self._design[[self.t - 1]])
-        if self.t == 1:
-            if self.data.n == 0:
-                raise NumericalError("no value of the initial design is finite")
-            self.method.start(self.data)
-        rng = self._generator()
+        coordinates = _row(x, self.domain.dim)
+        value = None if y is None else _number("y", y)
+        pending = self._find(coordinates)
+        if pending is None:
+            if value is None:
+                raise UsageError(f"x = {coordinates.tolist()} was not asked for, so it cannot fail")
+            self._play.learn(self._points(coordinates[None]), self._sign * value)
+        else:
+            if value is None:
+                self._play.fail(pending.step)
+            else:
+                self._play.tell(pending.step, self._sign * value)
+            self._pending.remove(pending)
+        self._events.append({"x": coordinates.tolist(), "y": value})
 
-        def maximise(acquisition: Acquisition) -> Points:
-            return self.maximiser(acquisition, self.domain, self.data.best, rng) if chosen is None else chosen
+    @property
+    def about(self) -> dict[str, Any]:
+        """The domain and the settings, as plain data."""
+        domain = self.domain
+        if isinstance(domain, Pool):
+            where = {"candidates": domain.candidates.tolist()}
+        else:
+            where = {"bounds": np.transpose(domain.bounds).tolist()}
+        return {**where, "minimise": self.minimise, "seed": self.seed, "settings": self.settings.tree}
 
-        step = self.method.suggest(self.data, self.t, maximise, rng)
-        return step if chosen is None else replace(step, point=chosen)
+    @property
+    def pending(self) -> Array:
+        """The points that were asked for and not told yet, `(k, d)`, in that order."""
+        return np.array([one.x for one in self._pending]).reshape(-1, self.domain.dim)
 
-    def _generator(self) -> Generator:
-        """The generator of step t: the run's, 2⁶⁴ draws on from that of step t − 1, which is faster than a new one."""
-        self._bits.state = self._start
-        self._bits.advance(self.t << 64)
-        return self._rng
+    @property
+    def x(self) -> Array:
+        """The points that were told, `(n, d)`, in that order."""
+        return self.domain.user(self._play.data.points)
 
-    def tell(self, step: Step, y: float) -> Step:
-        """Take in the value y, in raw units, at the step's point; returns the step with what followed from it."""
-        self.data.append(step.point, np.array([y]))
-        return self.method.observe(step, self.t, y) if self.t > 0 else step
+    @property
+    def y(self) -> Array:
+        """Their values, `(n,)`; of those that could not be evaluated what they were taken for."""
+        return self._sign * self._play.data.y
 
-    def user(self, step: Step) -> Array:
-        """The step's point in user units, `(d,)`."""
-        x: Array = self.domain.user(step.point)[0]
-        return x
+    @property
+    def best(self) -> tuple[Array, float]:
+        """The best observation so far: its point, `(d,)`, and value. Of two equals the earlier."""
+        if not len(self.y):
+            raise UsageError("nothing has been told yet")
+        i = int(np.argmax(self._play.data.y))
+        return self.x[i], float(self.y[i])
+
+    @property
+    def lengthscale(self) -> float | None:
+        """θ of the last step that was asked for, in units of the inputs' ranges; None in the initial design."""
+        return None if self._last is None else self._last.lengthscale
+
+    def candidates(self) -> tuple[float, ...]:
+        """The length scales that the last step had to choose from, in units of the inputs' ranges."""
+        return () if self._last is None else self._last.candidates
+
+    def chosen(self, lengthscale: float | None = None) -> float:
+        """The length scale of a model: the last step's, if none is given. Raises `UsageError` if there is no model."""
+        if not len(self.y):
+            raise UsageError("nothing has been told yet")
+        if (found := lengthscale or self.lengthscale) is None:
+            raise UsageError("no step has chosen a length scale yet: give lengthscale=")
+        return found
+
+    def posterior(self, x: ArrayLike, lengthscale: float | None = None) -> tuple[Array, Array]:
+        """Mean and standard deviation of the objective at points `(k, d)`, both `(k,)`, from all that was told.
+
+        The model has one length scale: the last step's, if none is given.
+        """
+        lengthscale = self.chosen(lengthscale)
+        data = self._play.data
+        points = self._points(np.atleast_2d(np.asarray(x, dtype=float)))
+        mean, std = build.surrogate(self.settings, 0.0).fit(data, lengthscale).predict(points)
+        return self._sign * (data.mean + data.std * mean), data.std * std
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that `load` needs into a JSON file, which is replaced once the new one is whole."""
+        lines = ["{", f' "lbbench optimizer": {VERSION},']
+        lines += [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in self.about.items()]
+        lines += [' "events": [', ",\n".join(f"  {json.dumps(event)}" for event in self._events), " ]", "}", ""]
+        with files.replacing(Path(path)) as file:
+            file.write("\n".join(lines).encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Optimizer":
+        """The optimizer that was saved, which goes on as if it had not been away."""
+        try:
+            content = json.loads(Path(path).read_bytes())
+            if (version := content["lbbench optimizer"]) != VERSION:
+                raise UsageError(f"{path} has version {version}, not {VERSION}")
+            return cls._replayed(content)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise UsageError(f"{path} is no optimizer that lbbench has saved") from None
+
+    @classmethod
+    def _replayed(cls, content: Mapping[str, Any]) -> "Optimizer":
+        tree = content["settings"]
+        values = {
+            f"{section}.{key}": value for section in tree for key, value in tree[section].items() if key != "name"
+        }
+        new = cls(
+            content.get("bounds"),
+            content.get("candidates"),
+            tree["method"]["name"],
+            minimise=content["minimise"],
+            seed=content["seed"],
+            **values,
+        )
+        for event in content["events"]:
+            if "asked" in event:
+                new._replay_ask(_step(event["asked"]))
+            else:
+                new.tell(event["x"], event["y"])
+        return new
+
+    def _replay_ask(self, step: Step) -> None:
+        if self._pending:
+            self._play.begin()
+        else:
+            self._play.ask(step.point)
+        self._note_asked(step)
+
+    def _note_asked(self, step: Step) -> None:
+        self._pending.append(Pending(self._play.user(step), step))
+        self._last = step
+        known = {key: value for key, value in asdict(step).items() if key != "point" and value not in (None, ())}
+        self._events.append({"asked": {**known, "point": step.point.tolist()}})
+
+    def _find(self, x: Array) -> Pending | None:
+        low, high = self.domain.bounds
+        return next((one for one in self._pending if np.all(np.abs(one.x - x) <= SAME * (high - low))), None)
+
+    def _points(self, x: Array) -> Points:
+        """What the domain calls the points `(k, d)` in user units."""
+        low, high = self.domain.bounds
+        span = np.where(high > low, high - low, 1.0)
+        if isinstance(self.domain, Pool):
+            distance = np.abs((self.domain.candidates - x[:, None]) / span).max(2)
+            nearest: Points = distance.argmin(1)
+            if (far := distance[np.arange(len(x)), nearest] > SAME).any():
+                raise UsageError(f"x = {x[far][0].tolist()} is none of the candidates")
+            return nearest
+        points = (x - low) / span
+        if (out := (np.abs(points - 0.5) > 0.5 + SAME).any(1) | ~np.isfinite(points).all(1)).any():
+            raise UsageError(f"x = {x[out][0].tolist()} is not within the bounds")
+        return np.clip(points, 0.0, 1.0)
+
+
+def _domain(bounds: ArrayLike | None, candidates: ArrayLike | None) -> Domain:
+    if (bounds is None) == (candidates is None):
+        raise UsageError("give either bounds, (d, 2), or candidates, (m, d)")
+    name = "bounds" if candidates is None else "candidates"
+    try:
+        array = np.array(bounds if candidates is None else candidates, dtype=float)
+    except (ValueError, TypeError):
+        raise UsageError(f"{name} must be numbers, as many in each row") from None
+    if array.ndim != 2 or not array.size or not np.isfinite(array).all():
+        raise UsageError(f"{name} must be a table of finite numbers, not of shape {array.shape}")
+    if candidates is not None:
+        return Pool(array)
+    if array.shape[1] != 2 or not (array[:, 0] < array[:, 1]).all():
+        raise UsageError("each of the bounds must be a lowest and a highest value, the lowest first")
+    return Box(array[:, 0].copy(), array[:, 1].copy())
+
+
+def _row(x: ArrayLike, dim: int) -> Array:
+    try:
+        row = np.array(x, dtype=float)
+    except (ValueError, TypeError):
+        raise UsageError(f"x = {x!r} must be {dim} numbers") from None
+    if row.shape != (dim,):
+        raise UsageError(f"x must be {dim} numbers, not of shape {row.shape}")
+    return row
+
+
+def _number(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (ValueError, TypeError):
+        number = math.nan
+    if not abs(number) <= LARGEST:
+        raise UsageError(f"{name} = {value!r} must be a number within ±{LARGEST:g}")
+    return number
+
+
+def _step(saved: Mapping[str, Any]) -> Step:
+    return Step(**{**saved, "point": np.array(saved["point"]), "candidates": tuple(saved.get("candidates", ()))})
+
+
+def _unknown(x: Array) -> Array:
+    raise UsageError("the objective is the user's to evaluate")

@@ -22,7 +22,7 @@ def lbbench(*arguments, cwd):
 
 WRONG = {
     "run method=foo": ["method=foo", "agpucb, lb, lnb, mcmc, mle, oracle, random"],
-    "run problem=foo": ["problem=foo", "agnp, berkenkamp, crossedbarrel, michalewicz"],
+    "run problem=foo": ["problem=foo", "agnp, autoam, berkenkamp, crossedbarrel, csv, michalewicz, p3ht, perovskite"],
     "run seeds=-1": ["seeds=-1", "a count", "a range", "a list"],
     "run iterations=0": ["iterations=0", "whole number from 1 up"],
     "run iterations=2.5": ["iterations=2.5", "whole number"],

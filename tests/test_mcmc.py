@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lbbench.acquisition import UCB, Maximiser
+from lbbench.asktell import AskTell
 from lbbench.domain import Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
@@ -11,7 +12,6 @@ from lbbench.gp.lengthscale_posterior import log_density
 from lbbench.gp.likelihood import Likelihood
 from lbbench.methods.base import Surrogate
 from lbbench.methods.mcmc import MCMC
-from lbbench.optimizer import Optimizer
 from lbbench.problems.base import Problem
 from lbbench.problems.synthetic import berkenkamp
 
@@ -26,7 +26,7 @@ SAMPLERS = {"quadrature": {}, "nuts": {"warmup": 30, "samples": 20}}
 
 def play(problem, method, steps, initial=4):
     """The steps after the initial design, and the data at the end."""
-    optimizer = Optimizer(problem.domain, method, problem.name, seed=3, initial=initial, maximiser=Maximiser(64, 3))
+    optimizer = AskTell(problem.domain, method, problem.name, seed=3, initial=initial, maximiser=Maximiser(64, 3))
     taken = []
     for _ in range(initial + steps):
         step = optimizer.ask()

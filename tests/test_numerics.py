@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lbbench.acquisition import Maximiser
+from lbbench.asktell import AskTell
 from lbbench.domain import Box, Pool
 from lbbench.errors import NumericalError
 from lbbench.gp.data import Data, Merged
@@ -24,7 +25,6 @@ from lbbench.gp.posterior import posterior
 from lbbench.growth import parse
 from lbbench.methods.base import Surrogate
 from lbbench.methods.lengthscales import Shrinking
-from lbbench.optimizer import Optimizer
 from lbbench.study.build import METHODS, find
 from lbbench.theory import inflated_norm
 
@@ -60,7 +60,7 @@ def wave(x, t=0):
 
 def play(played, domain, f, steps=12, always=None):
     """The steps of a run, each checked to be finite and quiet; `always` is told instead of the point if given."""
-    optimizer = Optimizer(domain, played, "numerics", 0, 5, Maximiser(32, 2))
+    optimizer = AskTell(domain, played, "numerics", 0, 5, Maximiser(32, 2))
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -71,7 +71,7 @@ def play(played, domain, f, steps=12, always=None):
             assert all(number is None or math.isfinite(number) for number in numbers)
             if always is not None:
                 step = dataclasses.replace(step, point=always)
-            found.append(optimizer.tell(step, float(f(optimizer.user(step), optimizer.t))))
+            found.append(optimizer.tell(step, float(f(optimizer.user(step), optimizer.t + 1))))
     return found
 
 

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from lbbench.acquisition import Maximiser
+from lbbench.asktell import AskTell
 from lbbench.domain import Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
 from lbbench.gp.likelihood import Likelihood
 from lbbench.methods.base import Surrogate
 from lbbench.methods.oracle import Oracle, estimate_lengthscale
-from lbbench.optimizer import Optimizer
 from lbbench.problems import materials
 from lbbench.problems.base import Problem
 from lbbench.problems.synthetic import berkenkamp, michalewicz
@@ -29,7 +29,7 @@ class Refitted(Oracle):
 
 
 def play(problem, method, steps=8, initial=4):
-    optimizer = Optimizer(problem.domain, method, problem.name, seed=1, initial=initial, maximiser=Maximiser(64, 3))
+    optimizer = AskTell(problem.domain, method, problem.name, seed=1, initial=initial, maximiser=Maximiser(64, 3))
     taken = []
     for _ in range(initial + steps):
         step = optimizer.ask()

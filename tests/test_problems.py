@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from lbbench.asktell import generator
 from lbbench.domain import Box, Pool
 from lbbench.errors import UsageError
-from lbbench.optimizer import generator
-from lbbench.problems.materials import DATASETS, agnp, crossedbarrel, require_data
+from lbbench.problems.materials import DATASETS, agnp, autoam, crossedbarrel, p3ht, perovskite, require_data
 from lbbench.problems.synthetic import MICHALEWICZ_OPTIMA, berkenkamp, michalewicz
 
 
@@ -42,7 +42,14 @@ def test_michalewicz(dim):
 
 
 @pytest.mark.parametrize(
-    ("build", "size", "dim", "optimum"), [(agnp, 164, 5, -0.14836082), (crossedbarrel, 600, 4, 46.71140498)]
+    ("build", "size", "dim", "optimum"),
+    [
+        (agnp, 164, 5, -0.14836082),
+        (autoam, 100, 4, 0.936549),
+        (crossedbarrel, 600, 4, 46.71140498),
+        (p3ht, 178, 5, 838.31),
+        (perovskite, 94, 3, -27122.0),
+    ],
 )
 def test_materials(build, size, dim, optimum):
     problem = build()

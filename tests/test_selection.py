@@ -82,7 +82,7 @@ def test_a_command_line_is_what_a_shell_reads_as_these_words(words):
     [
         ("format=pdf", ["format=pdf", "text, csv"]),
         ("formt=csv", ["formt", "did you mean 'format'", "figure", "problem", "theta0"]),
-        ("problem=foo", ["problem=foo", "agnp, berkenkamp"]),
+        ("problem=foo", ["problem=foo", "agnp, autoam, berkenkamp"]),
         ("g=t^", ["g=t^", "expected a number"]),
         ("seeds=0", ["seeds=0", "a count"]),
         ("kernel=rbf gp.kernel=rbf", ["kernel", "given twice"]),

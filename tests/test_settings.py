@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from lbbench.errors import UsageError
 from lbbench.study.checks import CHECKS, seeds
 from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import _leaves, plan, split
+from lbbench.study.overrides import leaves, plan, split
 from lbbench.study.settings import Settings, compose
 from lbbench.study.show import comments
 
@@ -144,7 +144,7 @@ def test_every_setting_in_configs_has_a_comment_and_a_check_that_its_default_pas
     for file in ["config", *(f"{group}/{name}" for group in ("method", "problem") for name in options(group))]:
         tree = load(file)
         tree.pop("defaults", None)
-        for key in _leaves(tree):
+        for key in leaves(tree):
             assert key.rpartition(".")[2] in CHECKS
             assert comments(file)[key.rpartition(".")[2]]
     for group in ("method", "problem"):

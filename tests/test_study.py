@@ -7,9 +7,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from lbbench.asktell import AskTell
 from lbbench.domain import Box
 from lbbench.methods.base import Step
-from lbbench.optimizer import Optimizer
 from lbbench.problems.synthetic import berkenkamp
 from lbbench.study import loop, traces
 from lbbench.study.configs import options
@@ -147,7 +147,7 @@ def test_what_is_random_in_a_step_depends_on_seed_and_step_alone():
 
     def first(count, seed):
         method = Draws(count)
-        optimizer = Optimizer(Box(np.zeros(1), np.ones(1)), method, seed=seed, initial=1)
+        optimizer = AskTell(Box(np.zeros(1), np.ones(1)), method, seed=seed, initial=1)
         for _ in range(6):
             optimizer.tell(optimizer.ask(), 0.0)
         return method.first

@@ -139,19 +139,22 @@ class Balancing:
     def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
         """One step of GP-UCB with the candidate of least suspected regret."""
         alive = self._balancer.candidates
-        self._chosen = u = self._balancer.choose()
+        u = self._balancer.choose()
         fitted = self._posterior(data, u.lengthscale)
         believed = self._believed_norm(u, data.domain.dim)
         step = self.surrogate.step(data, fitted, believed, maximise, self._schedule.jitter)
         assert step.beta is not None
         assert step.sigma is not None
         sigma = data.std if self.elimination == "prior" else SIGMA_FACTOR[self.elimination] * step.sigma
-        self._width = step.beta * sigma
-        return replace(step, norm=u.norm, candidates=tuple(u.lengthscale for u in alive))
+        return replace(step, norm=u.norm, candidates=tuple(u.lengthscale for u in alive), width=step.beta * sigma)
 
     def observe(self, step: Step, t: int, y: float) -> Step:
-        """Eliminate and introduce candidates."""
-        eliminated = self._balancer.observe(self._chosen, t, y, self._width)
+        """Eliminate and introduce candidates; nothing, if the step's own has been eliminated since it was suggested."""
+        eliminated: list[Candidate] = []
+        if step.lengthscale is not None and step.norm is not None and step.width is not None:
+            u = Candidate(step.lengthscale, step.norm)
+            if u in self._balancer.records:
+                eliminated = self._balancer.observe(u, t, y, step.width)
         kept = {u.lengthscale for u in self._balancer.candidates}
         self._posteriors = {theta: fitted for theta, fitted in self._posteriors.items() if theta in kept}
         return replace(step, eliminated=tuple(u.lengthscale for u in eliminated))

@@ -22,12 +22,13 @@ Maximise = Callable[[Acquisition], Points]
 
 @dataclass(frozen=True)
 class Step:
-    """Everything that one step decided; the fields beside `point` are columns of the trace.
+    """Everything that one step decided; the fields beside `point`, `mean` and `width` are columns of the trace.
 
     `point` is `(1,)` in a pool and `(1, d)` in a box. `sigma` is the posterior standard deviation at the point in raw
     units of y, `candidates` the length scales that stood to choose from, `eliminated` those that the step dropped.
     `jitter` is the largest that a Cholesky factor behind the step needed, those of a likelihood included.
     `divergences`, `rhat` and `ess` (effective sample size) tell how well a Markov chain of length scales mixed.
+    `mean` is what the model expected of y at the point, and `width` the βσ̂ that an elimination adds to y, in raw units.
     Fields that a method has no use for stay None or empty.
     """
 
@@ -43,10 +44,12 @@ class Step:
     divergences: int | None = None
     rhat: float | None = None
     ess: float | None = None
+    mean: float | None = None
+    width: float | None = None
 
 
 class Method(Protocol):
-    """A rule for where to evaluate next, driven by `lbbench.optimizer.Optimizer`."""
+    """A rule for where to evaluate next, driven by `lbbench.asktell.AskTell`."""
 
     def start(self, data: Data) -> None:
         """Set up on the evaluated initial design."""
@@ -55,7 +58,11 @@ class Method(Protocol):
         """Choose the point of step t = 1, 2, …; `rng` is the step's own, `maximise` finds an acquisition's maximum."""
 
     def observe(self, step: Step, t: int, y: float) -> Step:
-        """Take in the value y of step t, already part of the data; returns the step with what this has decided."""
+        """Take in the value y of step t, already part of the data; returns the step with what this has decided.
+
+        With several points pending, steps may be told in another order than they were suggested in, and some that were
+        suggested by a copy, or belong to the initial design.
+        """
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Surrogate:
         """One step of GP-UCB with a fitted model; `jitter` is what a likelihood needed to find its length scale."""
         beta = self.width(data, norm, fitted.information_gain)
         point = maximise(UCB(fitted, beta))
-        _, std = fitted.predict(point)
+        mean, std = fitted.predict(point)
         return Step(
             point=point,
             lengthscale=fitted.lengthscale,
@@ -106,4 +113,5 @@ class Surrogate:
             sigma=float(std[0]) * data.std,
             information_gain=fitted.information_gain,
             jitter=max(fitted.jitter, jitter),
+            mean=data.mean + data.std * float(mean[0]),
         )

@@ -43,7 +43,7 @@ class MCMC:
         gains = np.array([model.information_gain for model in models])
         betas = np.array([surrogate.width(data, surrogate.norm, float(gain)) for gain in gains])
         point = maximise(Average([UCB(*pair) for pair in zip(models, map(float, betas), strict=True)], weights))
-        stds = np.array([model.predict(point)[1][0] for model in models])
+        means, stds = np.array([model.predict(point) for model in models])[:, :, 0].T
         step = Step(
             point=point,
             lengthscale=belief.mean,
@@ -52,6 +52,7 @@ class MCMC:
             sigma=float(np.average(stds, weights=weights)) * data.std,
             information_gain=float(np.average(gains, weights=weights)),
             jitter=max(likelihood.jitter, *(model.jitter for model in models)),
+            mean=data.mean + data.std * float(np.average(means, weights=weights)),
         )
         if isinstance(belief, Chain):
             step = replace(step, divergences=belief.divergences, rhat=belief.rhat, ess=belief.ess)

@@ -4,11 +4,17 @@ import importlib.util
 
 import numpy as np
 
-from lbbench.domain import Array, Pool
 from lbbench.errors import UsageError
 from lbbench.problems.base import Problem
+from lbbench.problems.tables import tabulated
 
-DATASETS = {"agnp": "AgNP", "crossedbarrel": "CrossedBarrel"}
+DATASETS = {
+    "agnp": "AgNP",
+    "autoam": "AutoAM",
+    "crossedbarrel": "CrossedBarrel",
+    "p3ht": "P3HT",
+    "perovskite": "Perovskite",
+}
 
 
 def require_data(name: str) -> None:
@@ -22,9 +28,24 @@ def agnp(noise_std: float = 0.0) -> Problem:
     return _pool("agnp", noise_std)
 
 
+def autoam(noise_std: float = 0.0) -> Problem:
+    """Extrusion printing: 100 candidates, 4 process settings, likeness of the line's shape (Deneault et al. 2021)."""
+    return _pool("autoam", noise_std)
+
+
 def crossedbarrel(noise_std: float = 0.0) -> Problem:
     """3-d printed crossed barrels: 600 candidates, 4 dimensions, toughness (Gongora et al. 2020)."""
     return _pool("crossedbarrel", noise_std)
+
+
+def p3ht(noise_std: float = 0.0) -> Problem:
+    """Composites of P3HT and carbon nanotubes: 178 candidates, 5 fractions, conductivity (Bash et al. 2021)."""
+    return _pool("p3ht", noise_std)
+
+
+def perovskite(noise_std: float = 0.0) -> Problem:
+    """Perovskites: 94 candidates, 3 fractions, instability index, which is minimised (Sun et al. 2021)."""
+    return _pool("perovskite", noise_std)
 
 
 def _pool(name: str, noise_std: float) -> Problem:
@@ -33,11 +54,4 @@ def _pool(name: str, noise_std: float) -> Problem:
     import bocode
 
     dataset = getattr(bocode, DATASETS[name])()
-    candidates = np.ascontiguousarray(dataset.candidates.numpy(), dtype=float)
-    values = np.asarray(dataset.values.numpy(), dtype=float)
-    index = {row.tobytes(): i for i, row in enumerate(candidates)}
-
-    def evaluate(x: Array) -> Array:
-        return values[[index[row.tobytes()] for row in np.ascontiguousarray(x)]]
-
-    return Problem(name, Pool(candidates), evaluate, float(values.max()), noise_std)
+    return tabulated(name, dataset.candidates.numpy(), np.asarray(dataset.values.numpy(), dtype=float), noise_std)

@@ -1,4 +1,4 @@
-"""From settings to the objects of a run: problem, method, optimizer."""
+"""From settings to the objects of a run: problem, method, and what asks and tells."""
 
 import functools
 import importlib
@@ -7,18 +7,23 @@ from typing import Any
 
 from lbbench import growth
 from lbbench.acquisition import Maximiser
+from lbbench.asktell import AskTell, generator
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
-from lbbench.optimizer import Optimizer, generator
 from lbbench.problems.base import Problem
+from lbbench.problems.materials import require_data
 from lbbench.study.settings import Settings
 
 PROBLEMS = {
     "berkenkamp": "lbbench.problems.synthetic:berkenkamp",
     "michalewicz": "lbbench.problems.synthetic:michalewicz",
     "agnp": "lbbench.problems.materials:agnp",
+    "csv": "lbbench.problems.tables:csv",
+    "autoam": "lbbench.problems.materials:autoam",
     "crossedbarrel": "lbbench.problems.materials:crossedbarrel",
+    "p3ht": "lbbench.problems.materials:p3ht",
+    "perovskite": "lbbench.problems.materials:perovskite",
 }
 METHODS = {
     "lb": "lbbench.methods.lb:LB",
@@ -49,6 +54,13 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
     return built
 
 
+def require(settings: Settings) -> None:
+    """Raises `UsageError` if the data of a run's problem are not there."""
+    require_data(settings.problem)
+    if settings.problem == "csv":
+        problem(settings)
+
+
 def signature(settings: Settings) -> dict[str, Any]:
     """What three fixed points of a problem are, `x` in user units, and the objective's values `f` there.
 
@@ -71,23 +83,27 @@ def optimal_lengthscale(settings: Settings) -> float:
     return estimate_lengthscale(problem(settings), KERNELS[gp["kernel"]], gp["regulariser"])
 
 
+def surrogate(settings: Settings, noise_std: float) -> Surrogate:
+    """The GP and the confidence band of a run; `noise_std` is the objective's."""
+    gp = settings["gp"]
+    return Surrogate(**{**gp, "kernel": KERNELS[gp["kernel"]], "noise_std": noise_std})
+
+
 def method(settings: Settings, objective: Problem) -> Method:
     """The method of a run, not yet started."""
-    gp = settings["gp"]
-    surrogate = Surrogate(**{**gp, "kernel": KERNELS[gp["kernel"]], "noise_std": objective.noise_std})
     own: dict[str, Any] = {key: value for key, value in settings["method"].items() if key != "name"}
     own |= {key: growth.parse(own[key]) for key in ("g", "b") if key in own}
     if own.get("lengthscale") == "auto":
         own["lengthscale"] = optimal_lengthscale(settings)
     if "theta0" in own:
         own["shrinking"] = Shrinking(**{field.name: own.pop(field.name) for field in fields(Shrinking)})
-    built: Method = find(METHODS[settings.method])(surrogate=surrogate, **own)
+    built: Method = find(METHODS[settings.method])(surrogate=surrogate(settings, objective.noise_std), **own)
     return built
 
 
-def optimizer(settings: Settings, objective: Problem, seed: int) -> Optimizer:
-    """The ask-and-tell optimizer of a run."""
-    return Optimizer(
+def asktell(settings: Settings, objective: Problem, seed: int) -> AskTell:
+    """What a run asks and tells."""
+    return AskTell(
         domain=objective.domain,
         method=method(settings, objective),
         name=objective.name,

@@ -117,6 +117,20 @@ def seeds_text(seeds: Sequence[int]) -> str:
     return f"{seeds[0]}-{seeds[-1]}" if consecutive else str(list(seeds))
 
 
+def words(text: str) -> str:
+    """Text of one line."""
+    if not text.strip() or not text.isprintable():
+        raise ValueError("text of one line")
+    return text
+
+
+def digest(text: str) -> str:
+    """A hash as lbbench writes it."""
+    if not re.fullmatch(r"[0-9a-f]{10}", text):
+        raise ValueError("ten hexadecimal digits")
+    return text
+
+
 positive = number("a number above 0", lambda value: value > 0)
 lengthscale = number("a number from 1e-6 to 1e6, in unit-cube units", lambda value: 1e-6 <= value <= 1e6)
 
@@ -152,6 +166,12 @@ CHECKS: dict[str, Check] = {
     "samples": integer(at_least=4, at_most=10**6),
     "dim": lambda text: int(str(choice("2", "5", "10")(text))),
     "initial": integer(at_most=2_000),
+    "path": path,
+    "target": words,
+    "maximize": boolean,
+    "ignore": words,
+    "categories": choice("refuse", "onehot"),
+    "digest": either("auto", digest),
     "noise_std": number("a number from 0 up", lambda value: value >= 0),
 }
 
@@ -174,6 +194,11 @@ def check_by(rule: Check, key: str, text: str) -> Value:
         head, _, pointer = str(error).partition("\n")
         indented = f"\n{' ' * len(key + '=')}{pointer}" if pointer else ""
         raise UsageError(f"{key}={head}{indented}") from None
+
+
+def integer_of(key: str, text: str, at_most: int) -> int:
+    """The whole number from 1 that `key=text` gives. Raises `UsageError` as `check` does."""
+    return int(str(check_by(integer(at_most=at_most), key, text)))
 
 
 def typed_tree(tree: Mapping[Any, Any]) -> dict[str, Any]:

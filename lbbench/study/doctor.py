@@ -19,7 +19,7 @@ from lbbench.errors import UsageError
 from lbbench.study import files, machine
 from lbbench.study.checks import check, typed_tree
 from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import Combination, plan, read, resolve
+from lbbench.study.overrides import Combination, pairs, plan
 
 WORKER_GB, LOW_DISK_GB = 0.5, 1.0  # a worker of `+experiment=figure3` took up to 0.44 GB
 REINSTALL = "install lbbench again, with pip or by `make setup`"
@@ -37,13 +37,8 @@ class Check:
 
 def where(arguments: Sequence[str]) -> Path | None:
     """The output directory that `out=` gives, if it is given. Raises `UsageError` for anything else."""
-    out = None
-    for key, texts in read(arguments).items():
-        resolve(key, ["out"], others=())
-        if len(texts) > 1:
-            raise UsageError(f"{key} takes one value, not {len(texts)}")
-        out = Path(str(check("out", key, texts[0]))).expanduser()
-    return out
+    given = pairs(arguments, ["out"])
+    return Path(str(check("out", "out", given["out"]))).expanduser() if "out" in given else None
 
 
 def checks(out: Path | None = None) -> Iterator[Check]:
@@ -171,7 +166,7 @@ def _load(name: str) -> None:
 
 def _data() -> Iterator[Check]:
     """Each problem as a run builds it, and its value at a point."""
-    problems = list(options("problem"))
+    problems = [name for name in options("problem") if "path" not in load(f"problem/{name}")]  # which is the user's
     faults = dict(_faults({name: partial(_evaluate, name) for name in problems}))
     for name in problems:
         yield Check("data", f"{name}: {faults.get(name, 'can be evaluated')}", REINSTALL if name in faults else "")

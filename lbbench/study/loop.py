@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from lbbench.asktell import AskTell, generator
 from lbbench.errors import ObjectiveError, StepError
 from lbbench.methods.base import Step
-from lbbench.optimizer import Optimizer, generator
 from lbbench.problems.base import Problem
 from lbbench.study import build
 from lbbench.study.settings import Settings
 
-DECISIONS = [field.name for field in dataclasses.fields(Step) if field.name != "point"]
+DECISIONS = [field.name for field in dataclasses.fields(Step) if field.name not in ("point", "mean", "width")]
 
 Row = dict[str, Any]  # of the trace, and `point`: what the optimizer calls x
 
@@ -29,7 +29,7 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
     What ends a run is raised as the cause of a `StepError`.
     """
     problem = build.problem(settings)
-    optimizer = build.optimizer(settings, problem, seed)
+    optimizer = build.asktell(settings, problem, seed)
     constant = {
         "problem": settings.problem,
         "method": settings.method,
@@ -40,7 +40,7 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
     best, cumulative = -math.inf, 0.0
     for row in past:
         step = optimizer.ask(np.array([row["point"]]))
-        _learn(optimizer, step, row["y"])
+        _tell(optimizer, step, row["y"])
         best, cumulative = _best(best, row["f"]), row["cumulative_regret"]
     while optimizer.t < settings["iterations"]:
         t, x = optimizer.t + 1, None
@@ -54,7 +54,7 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
             y = f + _noise(problem, seed, t + optimizer.initial)
             if on_nan == "error" and not math.isfinite(y):
                 raise ObjectiveError(f"the objective is {y}; on_nan=skip goes on")
-            step = _learn(optimizer, step, y)
+            step = _tell(optimizer, step, y)
         except Exception as error:
             raise StepError(t, None if x is None else x.tolist()) from error
         best = _best(best, f)
@@ -78,11 +78,8 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
         }
 
 
-def _learn(optimizer: Optimizer, step: Step, y: float) -> Step:
-    """Tell the optimizer a value, or the lowest so far where it is not finite, since that of a run must go on."""
-    if math.isfinite(y):
-        return optimizer.tell(step, y)
-    return optimizer.tell(step, float(optimizer.data.y.min())) if optimizer.data.n else step
+def _tell(optimizer: AskTell, step: Step, y: float) -> Step:
+    return optimizer.tell(step, y) if math.isfinite(y) else optimizer.fail(step)
 
 
 def _best(best: float, f: float) -> float:

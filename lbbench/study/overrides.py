@@ -125,6 +125,18 @@ def split(text: str) -> list[str]:
     return [value.strip() for value in values]
 
 
+def pairs(arguments: Sequence[str], allowed: Sequence[str] | None = None) -> dict[str, str]:
+    """`key=value` arguments that take one value each, and no key but those that are `allowed`, if any are named."""
+    found = {}
+    for key, texts in read(arguments).items():
+        if allowed is not None:
+            resolve(key, allowed, others=())
+        if len(texts) > 1:
+            raise UsageError(f"{printable(key)} takes one value, not {len(texts)}")
+        found[key] = texts[0]
+    return found
+
+
 def read(arguments: Sequence[str]) -> dict[str, list[str]]:
     """`key=value,value` arguments as a mapping from keys to their values."""
     overrides: dict[str, list[str]] = {}
@@ -168,8 +180,8 @@ def keys_of(overrides: Mapping[str, list[str]]) -> Keys:
     config = load("config")
     defaults = {group: entry[group] for entry in config.pop("defaults") for group in GROUPS if group in entry}
     chosen = {group: pick(group, overrides.get(group, [defaults[group]]), options(group)) for group in GROUPS}
-    own = {group: {name: _leaves({group: load(f"{group}/{name}")}) for name in chosen[group]} for group in GROUPS}
-    return Keys(config, _leaves(config), own["method"], own["problem"])
+    own = {group: {name: leaves({group: load(f"{group}/{name}")}) for name in chosen[group]} for group in GROUPS}
+    return Keys(config, leaves(config), own["method"], own["problem"])
 
 
 def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[Combination, ...], tuple[str, ...]]:
@@ -232,12 +244,12 @@ def pick(key: str, names: Sequence[str], allowed: Mapping[str, str]) -> list[str
     return list(dict.fromkeys(picked))
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
     """The full keys of a configuration's settings."""
     keys = []
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            keys += _leaves(value, f"{prefix}{key}.")
+            keys += leaves(value, f"{prefix}{key}.")
         elif key != "name":
             keys.append(prefix + key)
     return keys

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.problems.materials import require_data
-from lbbench.study import failures, files, machine
+from lbbench.study import build, failures, files, machine
 from lbbench.study.checks import printable
 from lbbench.study.journal import Busy, Journal, is_held
 from lbbench.study.overrides import Plan
@@ -35,8 +34,8 @@ def runs(plan: Plan) -> list[Run]:
     out = Path(plan.study["out"]).expanduser()
     found: dict[Path, Run] = {}
     for combination in plan.combinations:
-        require_data(combination.problem)
         settings = compose(combination)
+        build.require(settings)
         for seed in combination.seeds:
             run = Run(settings, seed, out, plan.swept)
             found.setdefault(run.path, run)

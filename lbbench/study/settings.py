@@ -9,7 +9,7 @@ from typing import Any
 
 from lbbench.study.checks import typed_tree
 from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import Combination
+from lbbench.study.overrides import Combination, canonical, leaves, pick, resolve
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,22 @@ def defaults(method: str, problem: str) -> Mapping[str, Any]:
     return Settings(typed_tree(tree)).flat
 
 
+def own(method: str, problem: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
+    """The settings of a method on a problem that has no file in configs/, with `values` by their last or full names.
+
+    Raises `UsageError`, which names the key and what is allowed.
+    """
+    tree = load("config")
+    for ours in ("defaults", "study", "iterations"):
+        del tree[ours]
+    tree |= {"method": load(f"method/{pick('method', [method], options('method'))[0]}"), "problem": dict(problem)}
+    for key, value in values.items():
+        full = resolve(key, leaves(tree), others=())
+        section, _, name = full.partition(".")
+        tree[section][name] = canonical(full, key, str(value))
+    return Settings(typed_tree(tree))
+
+
 def compose(combination: Combination) -> Settings:
     """The settings of one combination, composed by Hydra from configs/."""
     from hydra import compose as hydra_compose
@@ -84,6 +100,11 @@ def compose(combination: Combination) -> Settings:
         tree = OmegaConf.to_container(hydra_compose("config", groups + values), resolve=True)
     assert isinstance(tree, dict)
     del tree["study"]
+    problem = tree["problem"]
+    if problem.get("digest") == "auto" and problem["path"] != "none":
+        from lbbench.problems.tables import digest_of
+
+        problem["digest"] = digest_of(problem["path"])
     return Settings(typed_tree(tree))
 
 

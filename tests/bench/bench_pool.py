@@ -8,13 +8,13 @@ import pytest
 from work import problem
 
 from lbbench import growth
+from lbbench.asktell import AskTell
 from lbbench.domain import Pool
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.base import Surrogate
 from lbbench.methods.lb import LB
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.methods.oracle import Oracle
-from lbbench.optimizer import Optimizer
 
 KERNEL = KERNELS["matern52"]
 LENGTHSCALE = 0.2
@@ -50,7 +50,7 @@ def pull(method, steps):
     covariance = KERNEL.value(pool.sqdist / LENGTHSCALE**2) + 1e-9 * np.eye(pool.size)
     arms = np.linalg.cholesky(covariance) @ rng.standard_normal(pool.size)
     noise_std = 0.1 * np.ptp(arms)
-    run = Optimizer(pool, method(Surrogate(KERNEL, regulariser=noise_std**2, noise_std=noise_std)))
+    run = AskTell(pool, method(Surrogate(KERNEL, regulariser=noise_std**2, noise_std=noise_std)))
     seconds = []
     while run.t < steps:
         started = time.perf_counter()

@@ -1,6 +1,6 @@
 """What is timed: the runs of lbbench command lines."""
 
-from lbbench.optimizer import Optimizer
+from lbbench.asktell import AskTell
 from lbbench.problems.base import Problem
 from lbbench.study import build
 from lbbench.study.overrides import plan
@@ -17,8 +17,8 @@ def problem(name: str) -> Problem:
     return build.problem(settings(f"problem={name}"))
 
 
-def optimizer(*line: str, seed: int = 0) -> tuple[Problem, Optimizer]:
+def optimizer(*line: str, seed: int = 0) -> tuple[Problem, AskTell]:
     """The problem of a command line, and the optimizer of its run."""
     chosen = settings(*line)
     objective = build.problem(chosen)
-    return objective, build.optimizer(chosen, objective, seed)
+    return objective, build.asktell(chosen, objective, seed)

@@ -1,0 +1,1 @@
+"""lbbench's optimizers in other libraries."""

@@ -1,0 +1,112 @@
+"""Pools of the user's own: tables of measured candidates."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lbbench.domain import Array, Pool
+from lbbench.errors import UsageError
+from lbbench.problems.base import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ADVICE = "; leave it out by problem.ignore=, or have problem.categories=onehot"
+
+
+def csv(
+    path: str,
+    target: str,
+    maximize: bool = True,
+    ignore: str = "none",
+    categories: str = "refuse",
+    digest: str = "auto",
+    noise_std: float = 0.0,
+) -> Problem:
+    """A table of candidates as a pool: the column `target` is the objective, the others are the inputs.
+
+    Candidates that were measured several times have the mean of their values; rows without a value are left out. Raises
+    `UsageError`, which names the file, if it cannot be such a table.
+    """
+    for key, value in (("path", path), ("target", target)):
+        if value == "none":
+            raise UsageError(f"problem=csv needs problem.{key}=, such as problem.path=data.csv problem.target=yield")
+    if digest not in ("auto", found := digest_of(path)):
+        raise UsageError(f"{path} has changed: the digest of its content is {found}, not {digest}")
+    table = read(Path(path))
+    ignored = [] if ignore == "none" else [name.strip() for name in ignore.strip("[]").split(",")]
+    for name in (target, *ignored):
+        if name not in table:
+            raise UsageError(f"{path} has no column {name}; its columns: {', '.join(map(str, table))}")
+    table = table[table[target].notna()]
+    if table.empty:
+        raise UsageError(f"{path} has no row with a value of {target}")
+    inputs = complete(Path(path), numbers(Path(path), table.drop(columns=[target, *ignored]), categories, ADVICE))
+    values = complete(Path(path), numbers(Path(path), table[[target]]))[target]
+    means = values.groupby([inputs[name] for name in inputs], sort=False).mean()
+    candidates = np.array([np.atleast_1d(key) for key in means.index], dtype=float)
+    return tabulated("csv", candidates, means.to_numpy() * (1.0 if maximize else -1.0), noise_std)
+
+
+def tabulated(name: str, candidates: Array, values: Array, noise_std: float) -> Problem:
+    """The problem of finding the largest of the values `(m,)` of candidates `(m, d)`, which all differ."""
+    candidates = np.ascontiguousarray(candidates, dtype=float)
+    index = {row.tobytes(): i for i, row in enumerate(candidates)}
+
+    def evaluate(x: Array) -> Array:
+        found: Array = values[[index[row.tobytes()] for row in np.ascontiguousarray(x)]]
+        return found
+
+    return Problem(name, Pool(candidates), evaluate, float(values.max()), noise_std)
+
+
+def digest_of(path: str) -> str:
+    """A hash of a file's content. Raises `UsageError` if it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest()[:10]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def read(path: Path) -> pd.DataFrame:
+    """The table in a CSV file. Raises `UsageError`, which names the file, if there is none."""
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path.expanduser(), skipinitialspace=True)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is no CSV file: {str(error).strip().partition(chr(10))[0]}") from None
+    if table.empty:
+        raise UsageError(f"{path} has no rows")
+    return table
+
+
+def numbers(path: Path, table: pd.DataFrame, categories: str = "refuse", advice: str = "") -> pd.DataFrame:
+    """The table with columns of floats alone; with `categories` "onehot" others are a column of 0 and 1 per value.
+
+    Raises `UsageError`, which names the file and the column, if that cannot be.
+    """
+    import pandas as pd
+
+    others = [name for name in table if table[name].dtype.kind not in "iuf"]
+    if categories == "onehot":
+        table = pd.get_dummies(table, columns=others)
+    elif others:
+        raise UsageError(f"{path}: the column {others[0]} has values that are no numbers{advice}")
+    if not len(table.columns):
+        raise UsageError(f"{path} has no column that is an input")
+    return table.astype(float)
+
+
+def complete(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+    """The table. Raises `UsageError`, which names the file and the column, if a value is missing or not finite."""
+    for name in table:
+        if not np.isfinite(table[name]).all():
+            raise UsageError(f"{path}: the column {name} has values that are missing or not finite")
+    return table
