@@ -100,12 +100,13 @@ def compose(combination: Combination) -> Settings:
         tree = OmegaConf.to_container(hydra_compose("config", groups + values), resolve=True)
     assert isinstance(tree, dict)
     del tree["study"]
-    problem = tree["problem"]
-    if problem.get("digest") == "auto" and problem["path"] != "none":
+    typed = typed_tree(tree)
+    problem = typed["problem"]
+    if problem.get("digest") == "auto" and problem.get("path", "none") != "none":
         from lbbench.problems.tables import digest_of
 
         problem["digest"] = digest_of(problem["path"])
-    return Settings(typed_tree(tree))
+    return Settings(typed)
 
 
 def _quote(value: str) -> str:
