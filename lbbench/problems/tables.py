@@ -77,7 +77,7 @@ def read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path.expanduser(), skipinitialspace=True)
+        table = pd.read_csv(path.expanduser(), skipinitialspace=True, float_precision="round_trip")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
