@@ -14,11 +14,11 @@ from lbbench.domain import Array
 from lbbench.errors import UsageError
 from lbbench.optimizer import Optimizer
 from lbbench.problems import tables
-from lbbench.study.checks import boolean, check_by, integer, integer_of, printable
+from lbbench.study.checks import check_by, integer_of, number, printable
+from lbbench.study.configs import parsed
 
 DESCRIPTION, HISTORY = "experiment.yaml", "history.json"
 EXAMPLE = "inputs: {temperature: [20, 80], pressure: [1, 5]}"
-OWN = {"minimise": boolean, "seed": integer(at_least=0)}
 
 
 class Experiment:
@@ -30,9 +30,7 @@ class Experiment:
         described = _described(file)
         try:
             self.names, where = _inputs(directory, described)
-            given = OWN.keys() & described
-            own: dict[str, Any] = {key: check_by(OWN[key], key, str(described.pop(key))) for key in given}
-            begun = Optimizer(**where, method=str(described.pop("method", "lb")), **own, **described)
+            begun = Optimizer(**where, **described)
         except UsageError as error:
             raise UsageError(f"{file}: {error}") from None
         self.history = directory / HISTORY
@@ -62,7 +60,7 @@ class Experiment:
         if "y" not in given:
             raise UsageError("y= is missing: the value that was measured, or y=failed")
         x = self._point(given)
-        y = None if given["y"] == "failed" else _number("y", given["y"])
+        y = None if given["y"] == "failed" else _finite("y", given["y"])
         self.optimizer.tell(x, y)
         self.optimizer.save(self.history)
         return x, y
@@ -80,7 +78,7 @@ class Experiment:
         if inputs:
             if missing := [name for name in self.names if name not in given]:
                 raise UsageError(f"{', '.join(missing)} is missing: give all inputs, or none for the pending point")
-            return np.array([_number(name, given[name]) for name in self.names])
+            return np.array([_finite(name, given[name]) for name in self.names])
         if not len(pending):
             raise UsageError(f"no point is pending: give {' '.join(f'{name}=' for name in self.names)}or ask for one")
         if "point" in given:
@@ -108,16 +106,12 @@ def opened(directory: Path) -> Iterator[Experiment]:
 
 
 def _described(file: Path) -> dict[str, Any]:
-    import yaml
-
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = parsed(file)
     except FileNotFoundError:
         raise UsageError(f"{file} is missing; write it, such as: {EXAMPLE}") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file} is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise UsageError(f"{file} must have keys and values, such as: {EXAMPLE}")
     return content
@@ -146,14 +140,8 @@ def _named(names: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def _number(key: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise UsageError(f"{key}={printable(text)}: must be a finite number")
-    return value
+def _finite(key: str, text: str) -> float:
+    return float(str(check_by(number("a finite number", lambda value: True), key, text)))
 
 
 def _decimals(span: float) -> int:

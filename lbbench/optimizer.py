@@ -17,6 +17,7 @@ from lbbench.gp.data import LARGEST
 from lbbench.methods.base import Step
 from lbbench.problems.base import Problem
 from lbbench.study import build, files
+from lbbench.study.checks import boolean, check_by, integer
 from lbbench.study.settings import own
 
 VERSION = 1  # of the files that `Optimizer.save` writes
@@ -55,12 +56,13 @@ class Optimizer:
         **settings: Any,
     ) -> None:
         self.domain = _domain(bounds, candidates)
-        self.minimise, self.seed = bool(minimise), seed
-        self.settings = own(method, {"name": "own", "initial": 10, "noise_std": 0.0}, settings)
+        self.minimise = bool(check_by(boolean, "minimise", str(minimise)))
+        self.seed = int(str(check_by(integer(at_least=0), "seed", str(seed))))
+        self.settings = own(str(method), {"name": "own", "initial": 10, "noise_std": 0.0}, settings)
         if self.settings.get("method.lengthscale") == "auto":
             raise UsageError("lengthscale=auto needs an objective that is known; give the length scale to use")
         problem = Problem("own", self.domain, _unknown, math.nan, self.settings["problem"]["noise_std"])
-        self._play = build.asktell(self.settings, problem, seed)
+        self._play = build.asktell(self.settings, problem, self.seed)
         self._sign = -1.0 if self.minimise else 1.0
         self._events: list[dict[str, Any]] = []
         self._pending: list[Pending] = []

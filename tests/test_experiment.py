@@ -93,7 +93,7 @@ def test_candidates_come_from_a_csv_file(directory):
 WRONG = {
     "nothing": (None, "experiment.yaml is missing"),
     "text": ("hot", "must have keys and values"),
-    "no yaml": ("inputs: [", "is no YAML"),
+    "no yaml": ("inputs: [", "no YAML ("),
     "neither": ("method: lb", "either inputs"),
     "both": (INPUTS + "candidates: a.csv", "either inputs"),
     "a list": ("inputs: [1, 2]", "inputs must be names"),

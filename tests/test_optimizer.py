@@ -212,7 +212,7 @@ WRONG = {
     "ragged": (lambda: Optimizer(candidates=[[1, 2], [3]]), "must be numbers"),
     "infinite": (lambda: Optimizer(bounds=[(0, math.inf)]), "finite"),
     "empty": (lambda: Optimizer(candidates=[]), "finite numbers"),
-    "method": (lambda: optimizer(method="lb").__class__(BOUNDS, method="bl"), "method=bl is unknown"),
+    "method": (lambda: Optimizer(BOUNDS, method="bl"), "method=bl is unknown"),
     "setting": (lambda: optimizer(kernal="rbf"), "did you mean 'kernel'"),
     "value": (lambda: optimizer(kernel="cubic"), "kernel=cubic: must be one of"),
     "seeds": (lambda: optimizer(seeds=3), "seeds is not a setting"),

@@ -23,19 +23,25 @@ def options(group: str) -> dict[str, str]:
     return {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
 
 
-def load(name: str) -> Any:
-    """The content of one file in configs/. Raises `UsageError`, which names the file, if it cannot be one."""
+def parsed(file: Path) -> Any:
+    """The content of a YAML file. Raises `UsageError`, which names the file, if it is none, and `OSError`."""
     import yaml
 
-    file = config_dir() / f"{name}.yaml"
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        return yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: no YAML ({' '.join(str(error).split())})") from None
+
+
+def load(name: str) -> Any:
+    """The content of one file in configs/. Raises `UsageError`, which names the file, if it cannot be one."""
+    file = config_dir() / f"{name}.yaml"
+    content = parsed(file)
+    try:
         _check(name, content)
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: no YAML ({' '.join(str(error).split())})") from None
-    except (LookupError, TypeError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
         raise UsageError(f"{file}: keys or sections do not belong there, or are missing") from None
     return content
 
