@@ -30,6 +30,8 @@ class Experiment:
         described = _described(file)
         try:
             self.names, where = _inputs(directory, described)
+            if unknown := {"self", "bounds", "candidates"} & described.keys():
+                raise UsageError(f"unknown key '{min(unknown)}'; allowed: inputs or candidates, and settings")
             begun = Optimizer(**where, **described)
         except UsageError as error:
             raise UsageError(f"{file}: {error}") from None
@@ -75,6 +77,8 @@ class Experiment:
     def _point(self, given: Mapping[str, str]) -> Array:
         pending = self.optimizer.pending
         inputs = [name for name in self.names if name in given]
+        if inputs and "point" in given:
+            raise UsageError("give either point= or the inputs, not both")
         if inputs:
             if missing := [name for name in self.names if name not in given]:
                 raise UsageError(f"{', '.join(missing)} is missing: give all inputs, or none for the pending point")

@@ -170,13 +170,17 @@ class Optimizer:
         """The optimizer that was saved, which goes on as if it had not been away."""
         try:
             content = json.loads(Path(path).read_bytes())
-            if (version := content["lbbench optimizer"]) != VERSION:
-                raise UsageError(f"{path} has version {version}, not {VERSION}")
-            return cls._replayed(content)
+            version = content["lbbench optimizer"]
+            loaded = cls._replayed(content) if version == VERSION else None
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise UsageError(f"{path} is no optimizer that lbbench has saved") from None
+        if loaded is None:
+            raise UsageError(f"{path} has version {version}, not {VERSION}")
+        return loaded
 
     @classmethod
     def _replayed(cls, content: Mapping[str, Any]) -> "Optimizer":

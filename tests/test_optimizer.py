@@ -215,6 +215,10 @@ WRONG = {
     "method": (lambda: Optimizer(BOUNDS, method="bl"), "method=bl is unknown"),
     "setting": (lambda: optimizer(kernal="rbf"), "did you mean 'kernel'"),
     "value": (lambda: optimizer(kernel="cubic"), "kernel=cubic: must be one of"),
+    "seed": (lambda: optimizer(seed=-1), "seed=-1: must be a whole number"),
+    "part of a seed": (lambda: optimizer(seed=1.5), "seed=1.5: must be a whole number"),
+    "minimise": (lambda: optimizer(minimise="perhaps"), "minimise=perhaps: must be true or false"),
+    "no name": (lambda: Optimizer(BOUNDS, method=5), "method=5 is unknown"),
     "seeds": (lambda: optimizer(seeds=3), "seeds is not a setting"),
     "oracle": (lambda: Optimizer(BOUNDS, method="oracle"), "lengthscale"),
     "nan": (lambda: optimizer().tell([1.0, 30.0], math.nan), "y = nan"),
@@ -256,6 +260,7 @@ def test_a_file_that_is_none_of_ours_is_named(tmp_path):
     played.save(file)
     whole = json.loads(file.read_text())
     broken = [b"", b"{}", b"[]", b"\xff", file.read_bytes()[:-40], json.dumps(whole | {"events": [{}]}).encode()]
+    broken += [100_000 * b"["]
     broken += [json.dumps(whole | {"lbbench optimizer": 99}).encode(), json.dumps(whole | {"settings": 3}).encode()]
     for content in broken:
         file.write_bytes(content)
@@ -263,3 +268,13 @@ def test_a_file_that_is_none_of_ours_is_named(tmp_path):
             Optimizer.load(file)
     with pytest.raises(UsageError, match="cannot be read"):
         Optimizer.load(tmp_path / "none.json")
+
+
+def test_a_mistake_in_a_file_comes_with_its_name(tmp_path):
+    file = tmp_path / "a.json"
+    optimizer().save(file)
+    whole = json.loads(file.read_text())
+    for part in ({"minimise": "maybe"}, {"events": [{"x": [1.0, 30.0], "y": "x"}]}, {"bounds": [[1, 0]]}):
+        file.write_text(json.dumps(whole | part))
+        with pytest.raises(UsageError, match=r"a\.json: "):
+            Optimizer.load(file)

@@ -60,6 +60,14 @@ def test_to_take_up_a_run_does_not_evaluate_again(monkeypatch):
     assert without_times(rest) != without_times(whole[5:])
 
 
+@pytest.mark.parametrize("missing", [0, 3, 5])
+def test_a_journal_that_lacks_a_step_is_refused(missing):
+    own = settings("method=lb", "problem=berkenkamp", "iterations=4")
+    past = as_read(list(loop.play(own, 0)))
+    with pytest.raises(UsageError, match=f"step {past[missing]['t']} is missing"):
+        list(loop.play(own, 0, past[:missing] + past[missing + 1 :]))
+
+
 def play_with(monkeypatch, values, *line):
     """Play a run whose objective has these values at its first evaluations."""
     from faults import _play

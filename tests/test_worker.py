@@ -268,3 +268,21 @@ def test_processes_that_play_a_run_are_in_its_metadata(tmp_path):
     (earlier,) = traces.read_metadata(run.path)["earlier"]
     assert earlier["evaluations"] == 0
     assert earlier["versions"] == traces.read_metadata(run.path)["versions"]
+
+
+def test_what_is_no_record_of_a_failure_is_left_as_it_is(tmp_path):
+    bad = next(run for run in runs(planned(tmp_path)) if run.seed == faults.BAD_SEED)
+    bad.failure.parent.mkdir(parents=True)
+    bad.failure.write_text("{")
+    assert Session(planned(tmp_path), player="faults:raises").run() == 1
+    assert bad.failure.read_text() == "{"
+    assert Session(planned(tmp_path)).run() == 0
+    assert bad.failure.read_text() == "{"
+
+
+def test_a_log_of_commands_that_was_damaged_is_read_as_far_as_it_goes(tmp_path):
+    log = (
+        b"\xff\xfe garbage\nnow lbbench run 'method=lb\nnow lbbench run method=zz\nnow lbbench run method=lb seeds=2\n"
+    )
+    (tmp_path / "commands.log").write_bytes(log)
+    assert [run.name for run in asked_for(plan([f"out={tmp_path}"]))] == [f"michalewicz lb seed={i}" for i in (0, 1)]

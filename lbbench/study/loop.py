@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lbbench.asktell import AskTell, generator
-from lbbench.errors import ObjectiveError, StepError
+from lbbench.errors import ObjectiveError, StepError, UsageError
 from lbbench.methods.base import Step
 from lbbench.problems.base import Problem
 from lbbench.study import build
@@ -26,7 +26,7 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
     The rows are the same, bit for bit and times aside, wherever the run was taken up. The noise of step t depends on
     (problem, seed, t) alone, so it is the same for every method. A value that is not finite is an `ObjectiveError`;
     with `on_nan` "skip" it is recorded, counts neither as best nor as regret, and is taken for the lowest value so far.
-    What ends a run is raised as the cause of a `StepError`.
+    What ends a run is raised as the cause of a `StepError`, and `UsageError` if a row is missing in the past.
     """
     problem = build.problem(settings)
     optimizer = build.asktell(settings, problem, seed)
@@ -39,6 +39,8 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
     }
     best, cumulative = -math.inf, 0.0
     for row in past:
+        if row["t"] != optimizer.t + 1:
+            raise UsageError(f"step {optimizer.t + 1} is missing from the journal; force=true starts the run anew")
         step = optimizer.ask(np.array([row["point"]]))
         _tell(optimizer, step, row["y"])
         best, cumulative = _best(best, row["f"]), row["cumulative_regret"]

@@ -124,6 +124,11 @@ def _play(crew: Crew, task: Callable[[Run], Task], todo: Sequence[Run]) -> Itera
 def _record(outcome: Outcome, provenance: Mapping[str, Any]) -> None:
     """Keep a failure, or forget an earlier one of a run that is done."""
     run = outcome.run
+    if run.failure.exists():
+        try:
+            failures.read(run.failure)
+        except UsageError:  # what is no record of ours stays
+            return
     if outcome.failure is not None:
         with contextlib.suppress(OSError):  # on a full disk it can only be told
             failures.write(run.failure, outcome.failure, {**run.about, **provenance})

@@ -61,10 +61,14 @@ def asked_for(planned: Plan) -> list[Run]:
 def _commands(out: Path) -> list[list[str]]:
     """The arguments of the commands in `<out>/commands.log`, each once."""
     try:
-        lines = (out / "commands.log").read_text(encoding="utf-8").splitlines()
+        lines = (out / "commands.log").read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return []
-    return [shlex.split(line) for line in dict.fromkeys(line.partition(" lbbench run ")[2] for line in lines) if line]
+    commands = []
+    for line in dict.fromkeys(line.partition(" lbbench run ")[2] for line in lines):
+        with contextlib.suppress(ValueError):  # of a line that is cut off within quotes
+            commands.append(shlex.split(line))
+    return [arguments for arguments in commands if arguments]
 
 
 def _runs(arguments: Sequence[str], out: Path) -> list[Run]:
