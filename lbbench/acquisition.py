@@ -13,7 +13,7 @@ from lbbench.errors import NumericalError
 from lbbench.gp.posterior import BoxPosterior, Posterior
 
 ITERATIONS = 500  # a climb takes 10 as a rule
-PATIENCE = 30  # iterations after which only gains that matter are pursued: a curved ridge is long
+LEAST = 1e-10  # gain of a step that is worth another
 ROUNDING = 1e-13  # of values, relative to 1 plus their size: near a maximum gradients are more telling
 MERGED = 1e-3  # a climb that steps this close to the best one, in every coordinate, is on the same peak
 
@@ -121,7 +121,7 @@ def climb(acquisition: Acquisition, starts: Array) -> Array:
     trial, point, value = starts, starts, np.full(len(starts), -np.inf)
     gradient, hessian = np.zeros(starts.shape), np.zeros((*starts.shape, starts.shape[1]))
     radius = np.full(len(starts), 0.2)
-    for iteration in range(ITERATIONS):
+    for _ in range(ITERATIONS):
         new_value, new_gradient, new_hessian = acquisition.expand(trial)
         moved = trial - point
         length = np.sqrt((moved * moved).sum(1))
@@ -139,12 +139,11 @@ def climb(acquisition: Acquisition, starts: Array) -> Array:
         best = int(np.argmax(value))
         if value[best] >= top_value - ROUNDING * (1.0 + abs(top_value)):  # the later, the smaller its gradient
             top_value = value[best]
-            top = (trial if gain[best] <= ROUNDING else point)[[best]]  # with no gain to see, it is the last step
+            top = (trial if gain[best] <= LEAST else point)[[best]]  # the last step, after which nothing is left
         merged = np.abs(trial - point[best]).max(1) < MERGED
         merged[best] = False
-        least = ROUNDING if iteration < PATIENCE else 1e-10
         # Far from a maximum the promised gain is a guess, hence the factor.
-        live = (slack > 1e-8) & (gain > least) & (radius > 1e-10) & (value + 10.0 * gain >= top_value) & ~merged
+        live = (slack > 1e-8) & (gain > LEAST) & (radius > 1e-10) & (value + 10.0 * gain >= top_value) & ~merged
         if not live.any():
             break
         if not live.all():

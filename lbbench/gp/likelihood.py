@@ -16,6 +16,8 @@ from lbbench.gp.kernels import Kernel
 from lbbench.gp.linalg import JITTERS, not_positive_definite
 
 SHORTEST, LONGEST = 0.005, 10.0  # where length scales are looked for, in unit-cube units
+SPACING = 1 / 32  # in ln θ, of the values from which a peak is found
+OFFSETS = np.arange(-4.0, 5.0)  # of those values from the middle one, in spacings
 
 
 class Likelihood:
@@ -41,9 +43,8 @@ class Likelihood:
         self.kernel = kernel
         self.z = z
         self.jitter = 0.0
-        self._sqdist = _pack(sqdist)
-        self._noise = _pack(np.diag(regulariser / counts))
-        self._diagonal = np.flatnonzero(self._noise)
+        self._sqdist = cache(lambda: _pack(sqdist))  # which a growing likelihood hardly needs
+        self._noise = cache(lambda: _pack(np.diag(regulariser / counts)))
         n = float(counts.sum())
         repeats = (n - len(z)) * math.log(regulariser) + float(np.log(counts).sum())
         self._constant = -0.5 * (n * math.log(2.0 * math.pi) + scatter / regulariser + repeats)
@@ -56,13 +57,13 @@ class Likelihood:
 
     def __call__(self, log_lengthscale: float) -> float:
         """The log marginal likelihood, in nats. Raises `NumericalError` if it is not finite."""
-        covariance = self.kernel.value(self._sqdist * math.exp(-2.0 * log_lengthscale))
+        covariance = self.kernel.value(self._sqdist() * math.exp(-2.0 * log_lengthscale))
         value, _, _ = self._evaluate(covariance, log_lengthscale)
         return value
 
     def with_slope(self, log_lengthscale: float) -> tuple[float, float]:
         """The log marginal likelihood and its derivative by ln θ: ½ tr((ααᵀ − K⁻¹) ∂K/∂ln θ), where α = K⁻¹z."""
-        u = self._sqdist * math.exp(-2.0 * log_lengthscale)
+        u = self._sqdist() * math.exp(-2.0 * log_lengthscale)
         covariance, slope = self.kernel.derivative(u)
         slope *= -2.0 * u  # zero on the diagonal, so that the sum over the triangle is half of the trace
         value, factor, alpha = self._evaluate(covariance, log_lengthscale)
@@ -99,30 +100,38 @@ class Likelihood:
         heights = spline(lattice)
         starts, tops = lattice[heights.argmax(0), np.arange(len(peaks))], heights.max(0)
         near = tops >= tops.max() - tolerance - 0.05  # which is more than the spline's error
-        return [self._top(spline, *peak) for peak in zip(starts[near], lows[near], highs[near], strict=True)]
+        return [self._top(*peak) for peak in zip(starts[near], lows[near], highs[near], strict=True)]
 
-    def _top(self, spline: PPoly, start: float, low: float, high: float) -> float:
-        """The peak near `start` in [low, high], by the secant method on the derivative."""
-        slope = cache(lambda s: self.with_slope(s)[1])
-        curvature = float(spline(start, 2))
-        at, moved = min(max(start - float(spline(start, 1)) / curvature, low), high) if curvature else start, 0.1
-        for _ in range(20):
-            if not (curvature < 0.0 and low <= (to := at - slope(at) / curvature) <= high):
+    def _top(self, start: float, low: float, high: float) -> float:
+        """The peak near `start` in [low, high], from the polynomial through nine values around it.
+
+        Those are at multiples of a spacing, and so of the same few length scales step after step; the spacing is halved
+        until the polynomial through the inner seven has its peak at the same place.
+        """
+        spacing = SPACING
+        for _ in range(12):
+            centre = round(start / spacing)
+            values = np.array([self(s) for s in (spacing * (centre + OFFSETS)).tolist()])
+            rough, fine = _stationary((SEVEN @ values[1:-1]).tolist()), _stationary((NINE @ values).tolist())
+            to = spacing * (centre + fine)
+            if not low <= to <= high:  # or nan
                 break
-            if abs(to - at) * moved < 1e-8:  # the error left is a product of the last two, times a few
+            if abs(fine) < 1.5 and abs(fine - rough) * spacing < 1e-7:
                 return to
-            moved = abs(to - at)
-            at, curvature = to, (slope(to) - slope(at)) / (to - at)
+            if abs(fine) < 1.5:
+                spacing *= 0.5
+            start = to
+        slope = cache(lambda s: self.with_slope(s)[1])
         if slope(low) > 0.0 > slope(high):
             return float(brentq(slope, low, high, xtol=1e-8))
         return max((low, start, high), key=self)
 
     def _evaluate(self, kernel_matrix: Array, log_lengthscale: float) -> tuple[float, Array, Array]:
         """The value, the Cholesky factor of K, packed, and α."""
-        covariance = kernel_matrix + self._noise
-        factor = self._cholesky(covariance, log_lengthscale)
+        diagonal = np.flatnonzero(self._noise())
+        factor = self._cholesky(kernel_matrix + self._noise(), diagonal, log_lengthscale)
         alpha, _ = lapack.dpftrs(len(self.z), factor, self.z, uplo="L")
-        return self._nats(float(self.z @ alpha), float(np.log(factor[self._diagonal]).sum())), factor, alpha
+        return self._nats(float(self.z @ alpha), float(np.log(factor[diagonal]).sum())), factor, alpha
 
     def _nats(self, square: float, half_log_determinant: float) -> float:
         """The value, from zᵀK⁻¹z and ½ ln det K."""
@@ -131,15 +140,39 @@ class Likelihood:
             raise NumericalError("the likelihood of the length scale is not finite")
         return value
 
-    def _cholesky(self, covariance: Array, log_lengthscale: float) -> Array:
-        diagonal = covariance[self._diagonal]
+    def _cholesky(self, covariance: Array, diagonal: Array, log_lengthscale: float) -> Array:
+        entries = covariance[diagonal]
         for jitter in JITTERS:
-            covariance[self._diagonal] = diagonal + jitter
+            covariance[diagonal] = entries + jitter
             factor, failed = lapack.dpftrf(len(self.z), covariance, uplo="L")
             if not failed:
                 self.jitter = max(self.jitter, jitter)
                 return np.asarray(factor)
         raise not_positive_definite(len(self.z), math.exp(log_lengthscale))
+
+
+def _stationary(slopes: list[float]) -> float:
+    """Where a polynomial, its highest coefficient first, has a zero near 0 at which it falls; nan if it has none."""
+    at = 0.0
+    for _ in range(20):
+        value = derivative = 0.0
+        for coefficient in slopes:
+            derivative = derivative * at + value
+            value = value * at + coefficient
+        if not derivative < 0.0:
+            return math.nan
+        at, last = at - value / derivative, at
+        if abs(at - last) < 1e-10 or abs(at) > OFFSETS[-1]:
+            return at
+    return math.nan
+
+
+def _slopes(offsets: Array) -> Array:
+    """The matrix that makes of values at the offsets the derivative of the polynomial through them, `(n − 1, n)`."""
+    return np.arange(len(offsets) - 1.0, 0.0, -1.0)[:, None] * np.linalg.inv(np.vander(offsets))[:-1]
+
+
+SEVEN, NINE = _slopes(OFFSETS[1:-1]), _slopes(OFFSETS)
 
 
 def _grid(shortest: float, longest: float) -> Array:
