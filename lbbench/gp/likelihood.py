@@ -4,6 +4,7 @@ import math
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import PPoly
 from scipy.linalg import lapack
 from scipy.optimize import brentq
@@ -140,7 +141,7 @@ class Likelihood:
             raise NumericalError("the likelihood of the length scale is not finite")
         return value
 
-    def _cholesky(self, covariance: Array, diagonal: Array, log_lengthscale: float) -> Array:
+    def _cholesky(self, covariance: Array, diagonal: NDArray[np.intp], log_lengthscale: float) -> Array:
         entries = covariance[diagonal]
         for jitter in JITTERS:
             covariance[diagonal] = entries + jitter
