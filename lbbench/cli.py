@@ -11,8 +11,11 @@ import typer
 from lbbench.errors import NumericalError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lbbench.report.collection import Collection
     from lbbench.report.selection import Selection
+    from lbbench.study.doctor import Check
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
 MISPLACED = {  # what the system says of a path, given by out= or to=, that cannot be
@@ -282,6 +285,20 @@ def findings(overrides: Overrides = None) -> None:
 
 
 @app.command()
+def check(
+    name: Annotated[str, typer.Argument(metavar="NAME|MODULE:NAME", help="A method or problem.", show_default=False)],
+    settings: Overrides = None,
+) -> None:
+    """Check a method or problem of your own. Determinism, bounds, resume, and what else studies rely on.
+
+    lbbench check mypkg:MyMethod
+    """
+    from lbbench.study.conformance import checks
+
+    raise typer.Exit(0 if _told(checks(name, settings or [])) else 1)
+
+
+@app.command()
 def doctor(arguments: Place = None) -> None:
     """Check what lbbench needs. Versions, cores, threads, memory, disk, configs, data.
 
@@ -289,14 +306,7 @@ def doctor(arguments: Place = None) -> None:
     """
     from lbbench.study.doctor import checks, where
 
-    out = where(arguments or [])
-    healthy = True
-    for check in checks(out):
-        healthy &= not check.advice
-        typer.echo(f"{'ok ' if not check.advice else '!! '} {check.name:<13} {check.found}")
-        if check.advice:
-            typer.echo(f"    {'':<13} → {check.advice}")
-    raise typer.Exit(0 if healthy else 1)
+    raise typer.Exit(0 if _told(checks(where(arguments or []))) else 1)
 
 
 @app.callback(invoke_without_command=True)
@@ -336,6 +346,17 @@ def main() -> None:
             "lbbench: interrupted; all that was evaluated is kept, the same command goes on from there", file=sys.stderr
         )
     sys.exit(code)
+
+
+def _told(checks: "Iterable[Check]") -> bool:
+    """Print what was checked; whether all is well."""
+    healthy = True
+    for check in checks:
+        healthy &= not check.advice
+        typer.echo(f"{'ok ' if not check.advice else '!! '} {check.name:<14} {check.found}")
+        if check.advice:
+            typer.echo(f"    {'':<14} → {check.advice}")
+    return healthy
 
 
 def _collect(selection: "Selection") -> "Collection":

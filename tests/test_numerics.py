@@ -25,7 +25,7 @@ from lbbench.gp.posterior import posterior
 from lbbench.growth import parse
 from lbbench.methods.base import Surrogate
 from lbbench.methods.lengthscales import Shrinking
-from lbbench.study.build import METHODS, find
+from lbbench.study.registry import OURS, find
 from lbbench.theory import inflated_norm
 
 QUICK = ["lb", "lnb", "agpucb", "mle", "mcmc", "oracle", "random"]
@@ -42,8 +42,8 @@ def method(name, kernel="matern52", regulariser=1e-4, noise_std=0.0, beta="fixed
     if name == "oracle":
         own["lengthscale"] = 0.3 if theta0 == "mle" else theta0
     if name == NUTS:
-        return find(METHODS["mcmc"])(**own, sampler="nuts", warmup=10, samples=10)
-    return find(METHODS[name])(**own)
+        return find(OURS["method"]["mcmc"])(**own, sampler="nuts", warmup=10, samples=10)
+    return find(OURS["method"][name])(**own)
 
 
 def box(dim):

@@ -11,7 +11,8 @@ class Problem:
     """An objective to maximise, known without noise so that regret can be measured.
 
     `evaluate` maps user-unit coordinates `(k, d)` to values `(k,)`. It is called with points of `domain` only.
-    `optimum` is the maximum over the domain, and `noise_std` the standard deviation of what is added to each value.
+    `optimum` is the maximum over the domain, NaN if it is not known, and `noise_std` the standard deviation of what is
+    added to each value.
     """
 
     name: str

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from lbbench.errors import UsageError
 from lbbench.report import style
+from lbbench.report.stats import with_regrets
 from lbbench.report.variants import Variant
 from lbbench.study import files, traces
-from lbbench.study.inspection import RUN, Key
+from lbbench.study.inspection import REGRETS, RUN, Key
 from lbbench.study.settings import Settings, defaults
 
 
@@ -97,12 +99,23 @@ class Collection:
         return Collection(_variants(kept), self.unreadable, kept)
 
     def read(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """The rows of some variants in that order, with the columns of `traces.SCHEMA` that are named, or all."""
-        frame: pd.DataFrame = self.table(variants, columns).to_pandas()
-        return frame
+        """The rows of some variants in that order, with the columns of `traces.SCHEMA` that are named, or all.
+
+        Where a problem's maximum is not known, regrets are to the best value that any run of the collection has found.
+        """
+        asked = list(columns or traces.SCHEMA.names)
+        needed = [*RUN, "t", "f", *REGRETS] if set(asked) & set(REGRETS) else []
+        frame: pd.DataFrame = self.table(variants, list(dict.fromkeys([*asked, *needed]))).to_pandas()
+        if not needed:
+            return frame
+        unknown = set(frame.loc[frame["simple_regret"].isna(), "problem"])
+        if unknown:
+            found = self.table([v for v in self.variants if v.problem in unknown], ["problem", "f"]).to_pandas()
+            frame = with_regrets(frame, found[np.isfinite(found["f"])].groupby("problem")["f"].max())
+        return frame[asked]
 
     def table(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pa.Table:
-        """What `read` gives, as an Arrow table."""
+        """The rows of some variants as they were written."""
         asked = list(columns or traces.SCHEMA.names)
         own = self.of(variants)
         if not own:

@@ -9,7 +9,7 @@ from lbbench.domain import Array
 from lbbench.errors import UsageError
 from lbbench.report.collection import Collection
 from lbbench.report.variants import Variant
-from lbbench.study import build
+from lbbench.study import build, registry
 
 BINS = 40
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "lengthscale"]
@@ -30,7 +30,7 @@ def bins(values: pd.Series) -> Array:
 
 def optimal_lengthscale(variant: Variant) -> float | None:
     """θ̂* for the problem, kernel and regulariser of a variant; None where the problem is not installed here."""
-    if variant.problem not in build.PROBLEMS:
+    if registry.is_own("problem", variant.problem):
         return None
     try:
         return build.optimal_lengthscale(variant.settings)

@@ -1,10 +1,12 @@
 """Numbers over seeds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+
+from lbbench.study.inspection import RUN
 
 REGRETS = ("simple_regret", "cumulative_regret")
 
@@ -16,6 +18,23 @@ def final(frame: pd.DataFrame) -> pd.DataFrame:
     last = frame.loc[runs["t"].idxmax()].reset_index(drop=True)
     last["seconds"] = (runs["suggest_s"].sum() + runs["evaluate_s"].sum()).to_numpy()
     return last
+
+
+def with_regrets(frame: pd.DataFrame, best: Mapping[str, float] | None = None) -> pd.DataFrame:
+    """The rows, with regrets to the best value found where a problem's maximum is not known and regrets are NaN.
+
+    `best` is that value of each such problem; without it, the best in the rows. `frame` has f, t, the regrets and what
+    tells a run from every other; the rows of a run are in the order of t.
+    """
+    rows = frame[frame["simple_regret"].isna()]
+    f = rows["f"].where(np.isfinite(rows["f"]))
+    top = f.groupby(rows["problem"]).transform("max") if best is None else rows["problem"].map(best)
+    regret = top - f
+    runs = [rows[name] for name in RUN]
+    simple = regret.fillna(math.inf).groupby(runs).cummin()
+    cumulative = regret.where(rows["t"] > 0).fillna(0.0).groupby(runs).cumsum()
+    found = {"regret": regret, "simple_regret": simple, "cumulative_regret": cumulative}
+    return frame.assign(**{name: values.combine_first(frame[name]) for name, values in found.items() if name in frame})
 
 
 def standard_error(values: pd.Series) -> float:

@@ -36,8 +36,8 @@ SPARE = (Look("#E69F00", "-.", "P"), Look("#8B6F47", "--", "X"), Look("#5D3A9B",
 
 
 def label(method: str) -> str:
-    """The display name of a method."""
-    return LABELS.get(method, method)
+    """The display name of a method; of `module:name` that is the name."""
+    return LABELS.get(method, method.rpartition(":")[2])
 
 
 def order(method: str) -> tuple[int, str]:

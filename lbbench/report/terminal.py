@@ -1,5 +1,6 @@
 """A study at the terminal: what is missing is run, with progress; then the closing table."""
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lbbench.errors import UsageError
+from lbbench.report.stats import with_regrets
 from lbbench.report.summaries import COLUMNS, Varied, summary
 from lbbench.report.tables import Table, grid
 from lbbench.study import failures, traces
@@ -117,8 +119,9 @@ class Session:
                 elif not terminal and outcome.status == "there":
                     self._say(f"[{done}/{len(todo)}] {name}: done by another process")
                 elif not terminal:
-                    result = f"simple regret {outcome.simple_regret:.4g}, {outcome.seconds:.1f} s"
-                    self._say(f"[{done}/{len(todo)}] {name}: {result}")
+                    regret = math.nan if outcome.simple_regret is None else outcome.simple_regret
+                    result = "done" if math.isnan(regret) else f"simple regret {regret:.4g}"
+                    self._say(f"[{done}/{len(todo)}] {name}: {result}, {outcome.seconds:.1f} s")
                 progress.advance(task)
 
             return execute(todo, self.plan.study, report, self.player)
@@ -129,7 +132,8 @@ class Session:
             return
         varied = {last(key): {run.settings.id: run.settings.get(key) for run in there} for key in self.plan.swept}
         self.console.print()
-        show(self.closing(traces.read([run.path for run in there], COLUMNS), varied), self.console, titled=False)
+        rows = with_regrets(traces.read([run.path for run in there], [*COLUMNS, "f"]))
+        show(self.closing(rows, varied), self.console, titled=False)
 
     def _say(self, text: str, style: str | None = None) -> None:
         self.console.print(text, markup=False, style=style)

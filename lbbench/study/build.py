@@ -1,45 +1,21 @@
 """From settings to the objects of a run: problem, method, and what asks and tells."""
 
 import functools
-import importlib
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from lbbench import growth
 from lbbench.acquisition import Maximiser
 from lbbench.asktell import AskTell, generator
+from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.problems.base import Problem
 from lbbench.problems.materials import require_data
+from lbbench.problems.python import objective as own_objective
+from lbbench.study import registry
 from lbbench.study.settings import Settings
-
-PROBLEMS = {
-    "berkenkamp": "lbbench.problems.synthetic:berkenkamp",
-    "michalewicz": "lbbench.problems.synthetic:michalewicz",
-    "agnp": "lbbench.problems.materials:agnp",
-    "csv": "lbbench.problems.tables:csv",
-    "autoam": "lbbench.problems.materials:autoam",
-    "crossedbarrel": "lbbench.problems.materials:crossedbarrel",
-    "p3ht": "lbbench.problems.materials:p3ht",
-    "perovskite": "lbbench.problems.materials:perovskite",
-}
-METHODS = {
-    "lb": "lbbench.methods.lb:LB",
-    "lnb": "lbbench.methods.lnb:LNB",
-    "agpucb": "lbbench.methods.agpucb:AGPUCB",
-    "mle": "lbbench.methods.mle:MLE",
-    "mcmc": "lbbench.methods.mcmc:MCMC",
-    "oracle": "lbbench.methods.oracle:Oracle",
-    "random": "lbbench.methods.random:Random",
-}
-
-
-def find(target: str) -> Any:
-    """What `module:name` names; only what a run needs is imported."""
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def problem(settings: Settings) -> Problem:
@@ -50,14 +26,25 @@ def problem(settings: Settings) -> Problem:
 
 @functools.cache
 def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
-    built: Problem = find(PROBLEMS[name])(**dict(settings))
-    return built
+    found, given = registry.find(registry.target("problem", name)), dict(settings)
+    if not registry.is_own("problem", name):
+        ours: Problem = found(**given)
+        return ours
+    if registry.is_objective(found):
+        return own_objective(name, found, **given)
+    noise_std = given["noise_std"]
+    if "noise_std" not in registry.arguments(found):
+        del given["noise_std"]
+    built = found(**given)
+    if not isinstance(built, Problem):
+        raise UsageError(f"{registry.target('problem', name)} makes no lbbench.Problem")
+    return replace(built, name=name, noise_std=noise_std)
 
 
 def require(settings: Settings) -> None:
     """Raises `UsageError` if the data of a run's problem are not there."""
     require_data(settings.problem)
-    if settings.problem == "csv":
+    if settings.problem == "csv" or registry.is_own("problem", settings.problem):
         problem(settings)
 
 
@@ -95,9 +82,10 @@ def method(settings: Settings, objective: Problem) -> Method:
     own |= {key: growth.parse(own[key]) for key in ("g", "b") if key in own}
     if own.get("lengthscale") == "auto":
         own["lengthscale"] = optimal_lengthscale(settings)
-    if "theta0" in own:
+    if "theta0" in own and not registry.is_own("method", settings.method):
         own["shrinking"] = Shrinking(**{field.name: own.pop(field.name) for field in fields(Shrinking)})
-    built: Method = find(METHODS[settings.method])(surrogate=surrogate(settings, objective.noise_std), **own)
+    found = registry.find(registry.target("method", settings.method))
+    built: Method = found(surrogate=surrogate(settings, objective.noise_std), **own)
     return built
 
 

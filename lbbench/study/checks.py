@@ -1,5 +1,6 @@
 """What each setting may be. Light to import: every usage error is found here, before any heavy library loads."""
 
+import json
 import math
 import os
 import re
@@ -131,10 +132,21 @@ def digest(text: str) -> str:
     return text
 
 
+def bounds(text: str) -> str:
+    """The lowest and the highest value of each input, `[[0,1],[20,80]]`."""
+    try:
+        ranges = [(float(low), float(high)) for low, high in json.loads(text)]
+    except (ValueError, TypeError, RecursionError):
+        ranges = []
+    if not ranges or not all(-math.inf < low < high < math.inf for low, high in ranges):
+        raise ValueError("the lowest and highest value of each input, such as [[0,1],[20,80]]")
+    return json.dumps(ranges).replace(" ", "")
+
+
 positive = number("a number above 0", lambda value: value > 0)
 lengthscale = number("a number from 1e-6 to 1e6, in unit-cube units", lambda value: 1e-6 <= value <= 1e6)
 
-CHECKS: dict[str, Check] = {
+COMMON: dict[str, Check] = {  # what every run or study has
     "iterations": integer(),
     "kernel": choice("matern52", "matern32", "rbf"),
     "regulariser": positive,
@@ -152,6 +164,11 @@ CHECKS: dict[str, Check] = {
     "retry": boolean,
     "fail_fast": boolean,
     "on_nan": choice("error", "skip"),
+    "initial": integer(at_most=2_000),
+    "noise_std": number("a number from 0 up", lambda value: value >= 0),
+}
+CHECKS: dict[str, Check] = {
+    **COMMON,
     "g": expression,
     "b": expression,
     "t0": either("auto", number("a number from 1 up", lambda value: value >= 1)),
@@ -165,15 +182,31 @@ CHECKS: dict[str, Check] = {
     "warmup": integer(at_most=10**6),
     "samples": integer(at_least=4, at_most=10**6),
     "dim": lambda text: int(str(choice("2", "5", "10")(text))),
-    "initial": integer(at_most=2_000),
     "path": path,
     "target": words,
     "maximize": boolean,
     "ignore": words,
     "categories": choice("refuse", "onehot"),
     "digest": either("auto", digest),
-    "noise_std": number("a number from 0 up", lambda value: value >= 0),
+    "bounds": either("none", bounds),
+    "optimum": either("unknown", number("a number", math.isfinite)),
 }
+
+
+def admit(name: str, default: Any, owner: str) -> None:
+    """Let a plug-in have a setting: one of the type of its default, or as ours of that name are checked.
+
+    Raises `UsageError`, which begins with the `owner`, if the default is of no such type or not allowed.
+    """
+    kinds = {bool: boolean, int: integer(-(10**9)), float: number("a number", math.isfinite), str: words}
+    if type(default) not in kinds:
+        raise UsageError(f"{owner} must have a default that is a number, true or false, or text")
+    if name in COMMON:
+        raise UsageError(f"{owner} has the name of one of lbbench's own settings; choose another")
+    try:
+        CHECKS.setdefault(name, kinds[type(default)])(str(default))
+    except (ValueError, UsageError) as error:
+        raise UsageError(f"{owner} = {printable(str(default))}: where others have that name, it is {error}") from None
 
 
 def check(name: str, key: str, text: str) -> Value:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.study import registry
 from lbbench.study.checks import printable, typed_tree
 
 
@@ -17,10 +18,13 @@ def config_dir() -> Path:
 
 
 def options(group: str) -> dict[str, str]:
-    """The names of a config group's files that are not hidden, each with the comment in its first line."""
+    """The names of a group, each with what it is: files that are not hidden, with the comment in their first line, and
+    what installed packages register.
+    """
     files = sorted((config_dir() / group).glob("[!.]*.yaml"))
     texts = {file.stem: file.read_text(encoding="utf-8", errors="replace") for file in files}
-    return {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
+    ours = {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
+    return ours | {name: target for name, target in registry.registered(group).items() if name not in ours}
 
 
 def parsed(file: Path) -> Any:
@@ -34,8 +38,17 @@ def parsed(file: Path) -> Any:
 
 
 def load(name: str) -> Any:
-    """The content of one file in configs/. Raises `UsageError`, which names the file, if it cannot be one."""
+    """The content of one file in configs/, or of what would be a plug-in's.
+
+    Raises `UsageError`, which names the file, if it cannot be one.
+    """
     file = config_dir() / f"{name}.yaml"
+    if is_own(name):
+        group, own = name.split("/")
+        settings = registry.settings(group, own)
+        if settings is None:
+            settings = {key: value for key, value in load("problem/python").items() if key != "target"}
+        return settings | {"name": own}
     content = parsed(file)
     try:
         _check(name, content)
@@ -44,6 +57,12 @@ def load(name: str) -> Any:
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
         raise UsageError(f"{file}: keys or sections do not belong there, or are missing") from None
     return content
+
+
+def is_own(name: str) -> bool:
+    """Is it a plug-in, which has no file?"""
+    group, _, own = name.rpartition("/")
+    return group in registry.OURS and (":" in own or own in registry.registered(group))
 
 
 def _check(name: str, content: Any) -> None:

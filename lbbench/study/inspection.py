@@ -9,12 +9,14 @@ import pyarrow.compute as pc
 from lbbench.errors import UsageError
 from lbbench.study.checks import CHECKS, check, printable
 from lbbench.study.overrides import GROWTHS
+from lbbench.study.registry import OURS
 from lbbench.study.settings import Settings
 
 Key = tuple[str, str, str, int]
 RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other
 NEEDED = ("iterations", "gp.kernel", "gp.regulariser")  # settings that every run has, whatever its method and problem
 SEEDS = range(2**63)
+REGRETS = ["regret", "simple_regret", "cumulative_regret"]
 
 
 def key_of(run: Mapping[str, Any]) -> Key:
@@ -51,15 +53,21 @@ def _check_setting(name: str, value: Any) -> None:
 def check_rows(rows: pa.Table, keys: Collection[Key]) -> None:
     """The rows have finite numbers, positive length scales, and steps after the initial design of each run.
 
-    Where the objective was not finite, and was skipped, only the regrets of the steps after the design must be.
+    Where the objective was not finite, and was skipped, only the regrets of the steps after the design must be. Without
+    regrets are the runs of a user's own problem whose maximum is not known.
     """
     if not rows.num_rows:
         raise ValueError("it has no rows")
     seen = pc.is_finite(rows["y"])
     later = pc.greater(rows["t"], 0)
+    simple, cumulative, regret = (pc.is_nan(rows[name]) for name in REGRETS)
+    ours = pc.is_in(rows["problem"], pa.array(OURS["problem"]))
+    has_maximum = pc.or_(ours, pc.invert(pc.and_(regret, pc.and_(simple, cumulative))))
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         if pa.types.is_floating(column.type):
             needed = pc.or_(seen, later) if name in ("simple_regret", "cumulative_regret") else seen
+            if name in REGRETS:
+                needed = pc.and_(needed, has_maximum)
             if not pc.all(pc.or_(pc.is_finite(column), pc.invert(needed)), min_count=0).as_py():
                 raise ValueError(f"its {name} is not finite everywhere")
     if pc.any(pc.less_equal(rows["lengthscale"], 0.0)).as_py():

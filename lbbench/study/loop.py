@@ -37,7 +37,7 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
         "seed": seed,
         "run_id": settings.id,
     }
-    best, cumulative = -math.inf, 0.0
+    best, cumulative = -math.inf, math.nan if math.isnan(problem.optimum) else 0.0
     for row in past:
         if row["t"] != optimizer.t + 1:
             raise UsageError(f"step {optimizer.t + 1} is missing from the journal; force=true starts the run anew")

@@ -5,17 +5,21 @@ Every usage error is found here, from the files in configs/ and the table in `ch
 
 import difflib
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lbbench import growth
 from lbbench.errors import UsageError
+from lbbench.study import registry
 from lbbench.study.checks import CHECKS, check, printable, typed_tree
 from lbbench.study.configs import load, options
 
 GROUPS = ("method", "problem")
 GROWTHS = ("g", "b")
+PYTHON = "python"  # in the place of a name: what `target` says
+TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,18 @@ def read(arguments: Sequence[str]) -> dict[str, list[str]]:
                 raise UsageError(f"{printable(key)}= has an empty value")
             if "${" in value:
                 raise UsageError(f"{printable(key)}={printable(value)}: values are data, ${{…}} is not allowed")
+    for group in GROUPS:
+        if PYTHON in overrides.get(group, []):
+            overrides[group] = [*(name for name in overrides[group] if name != PYTHON), *_targets(group, overrides)]
     return overrides
+
+
+def _targets(group: str, overrides: dict[str, list[str]]) -> list[str]:
+    """Takes the targets, which are the names of what is the user's own, out of the overrides."""
+    for key in (f"{group}.target", "target"):
+        if key in overrides:
+            return overrides.pop(key)
+    raise UsageError(f"{group}=python needs {group}.target=, such as {group}.target=mypkg.mymodule:name")
 
 
 def _is_quoted(value: str) -> bool:
@@ -232,10 +247,13 @@ def _check_growths(values: Mapping[str, list[str]], iterations: int) -> None:
 
 
 def pick(key: str, names: Sequence[str], allowed: Mapping[str, str]) -> list[str]:
-    """Names of config files, folded: `A-GP-UCB` is agpucb, `LB` is lb."""
+    """Names of a group, folded: `A-GP-UCB` is agpucb, `LB` is lb. A target, `module:name`, is a name as it is."""
     picked = []
     for name in names:
-        folded = name.lower().replace("-", "").replace("_", "").replace(" ", "")
+        if key in GROUPS and TARGET.fullmatch(name):
+            picked.append(name)
+            continue
+        folded = registry.folded(name)
         folded = folded if folded in allowed else folded.removesuffix("gpucb")
         if folded not in allowed:
             hint = _hint(name, allowed)

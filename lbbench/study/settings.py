@@ -1,5 +1,6 @@
 """Validated, frozen settings of a run, composed by Hydra from configs/."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -7,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from lbbench.errors import UsageError
 from lbbench.study.checks import typed_tree
-from lbbench.study.configs import config_dir, load, options
+from lbbench.study.configs import config_dir, is_own, load, options
 from lbbench.study.overrides import Combination, canonical, leaves, pick, resolve
 
 
@@ -67,8 +69,9 @@ def defaults(method: str, problem: str) -> Mapping[str, Any]:
     for ours in ("defaults", "study"):
         del tree[ours]
     for group, name in (("method", method), ("problem", problem)):
-        if name in options(group):
-            tree[group] = load(f"{group}/{name}")
+        if name in options(group) or is_own(f"{group}/{name}"):
+            with contextlib.suppress(UsageError):  # of a plug-in that is not there any more
+                tree[group] = load(f"{group}/{name}")
     return Settings(typed_tree(tree)).flat
 
 
@@ -94,7 +97,7 @@ def compose(combination: Combination) -> Settings:
     from hydra import initialize_config_dir
     from omegaconf import OmegaConf
 
-    groups = [f"method={combination.method}", f"problem={combination.problem}"]
+    groups = [_group("method", combination.method), _group("problem", combination.problem)]
     values = [f"{key}={_quote(value)}" for key, value in combination.values.items()]
     with initialize_config_dir(str(config_dir()), version_base="1.3", job_name="lbbench"):
         tree = OmegaConf.to_container(hydra_compose("config", groups + values), resolve=True)
@@ -107,6 +110,16 @@ def compose(combination: Combination) -> Settings:
 
         problem["digest"] = digest_of(problem["path"])
     return Settings(typed)
+
+
+def _group(group: str, name: str) -> str:
+    """Hydra's choice of a method or problem; a plug-in, which has no file, is stored for it."""
+    if not is_own(f"{group}/{name}"):
+        return f"{group}={name}"
+    from hydra.core.config_store import ConfigStore
+
+    ConfigStore.instance().store(name="own", group=group, node=load(f"{group}/{name}"))
+    return f"{group}=own"
 
 
 def _quote(value: str) -> str:

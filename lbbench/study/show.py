@@ -1,11 +1,12 @@
 """What `lbbench show` prints."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lbbench.study.checks import seeds_text
-from lbbench.study.configs import config_dir
+from lbbench.study.configs import config_dir, is_own
 from lbbench.study.overrides import GROUPS, Plan
 from lbbench.study.settings import Settings, compose
 
@@ -31,6 +32,8 @@ def show(plan: Plan, asked: set[str]) -> Iterator[str]:
 
 def comments(file: str) -> dict[str, str]:
     """The comment behind each key of a file in configs/."""
+    if is_own(file):
+        file = f"{file.partition('/')[0]}/python"
     text = (config_dir() / f"{file}.yaml").read_text(encoding="utf-8")
     return dict(re.findall(r"^\s*(\w+):.*?# (.*)$", text, re.MULTILINE))
 
@@ -69,5 +72,5 @@ def _facts(settings: Settings) -> Iterator[str]:
     bounds = ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in zip(*domain.bounds, strict=True))
     yield f"domain        {kind}, {domain.dim} inputs"
     yield f"bounds        {bounds}"
-    yield f"maximum       {problem.optimum:.8g}"
+    yield f"maximum       {'unknown' if math.isnan(problem.optimum) else format(problem.optimum, '.8g')}"
     yield f"length scale  θ̂* = {theta:.4g}, fits the best 1 % of the domain ({gp['kernel']}, λ = {gp['regulariser']:g})"

@@ -194,7 +194,7 @@ def attempt(task: Task, stopped: Callable[[], bool], threads: int) -> Outcome:
 
 
 def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: int, started: float) -> Outcome:
-    from lbbench.study import build, traces
+    from lbbench.study import build, registry, traces
 
     run = task.run
     if run.path.exists():
@@ -203,7 +203,7 @@ def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: in
     _compare(journal, about)
     past = list(journal.rows)
     journal.begin(about)
-    for row in build.find(task.player)(run.settings, run.seed, past, task.on_nan):
+    for row in registry.find(task.player)(run.settings, run.seed, past, task.on_nan):
         journal.append(row)
         if stopped() and row["t"] < run.settings["iterations"]:
             return Outcome(run, "interrupted", time.perf_counter() - started)

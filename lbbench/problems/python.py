@@ -1,0 +1,36 @@
+"""Objectives of the user's own, as plain functions."""
+
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from lbbench.domain import Array, Box
+from lbbench.errors import UsageError
+from lbbench.problems.base import Problem
+
+
+def objective(
+    name: str,
+    function: Callable[[Array], float],
+    bounds: str = "none",
+    maximize: bool = True,
+    optimum: float | str = "unknown",
+    noise_std: float = 0.0,
+) -> Problem:
+    """A function of one point, `(d,)` in user units, on a box; `bounds` is `[[low,high],…]`, as it is typed.
+
+    `optimum` is the function's largest value in the box, or its smallest if it is to be minimised. Raises `UsageError`
+    without bounds.
+    """
+    if bounds == "none":
+        raise UsageError(f"problem={name} needs problem.bounds=, such as problem.bounds=[[0,1],[20,80]]")
+    low, high = np.array(json.loads(bounds)).T
+    sign = 1.0 if maximize else -1.0
+
+    def evaluate(x: Array) -> Array:
+        return np.array([sign * float(function(point.copy())) for point in x])
+
+    best = math.nan if optimum == "unknown" else sign * float(optimum)
+    return Problem(name, Box(low.copy(), high.copy()), evaluate, best, noise_std)

@@ -1,0 +1,115 @@
+"""Methods and problems by name: ours, those that installed packages register, and your own as `module:name`."""
+
+import functools
+import importlib
+import importlib.metadata
+import inspect
+import os
+import sys
+from typing import Any
+
+from lbbench.errors import UsageError
+from lbbench.study.checks import admit, printable
+
+OURS = {
+    "method": {
+        "lb": "lbbench.methods.lb:LB",
+        "lnb": "lbbench.methods.lnb:LNB",
+        "agpucb": "lbbench.methods.agpucb:AGPUCB",
+        "mle": "lbbench.methods.mle:MLE",
+        "mcmc": "lbbench.methods.mcmc:MCMC",
+        "oracle": "lbbench.methods.oracle:Oracle",
+        "random": "lbbench.methods.random:Random",
+    },
+    "problem": {
+        "berkenkamp": "lbbench.problems.synthetic:berkenkamp",
+        "michalewicz": "lbbench.problems.synthetic:michalewicz",
+        "agnp": "lbbench.problems.materials:agnp",
+        "csv": "lbbench.problems.tables:csv",
+        "autoam": "lbbench.problems.materials:autoam",
+        "crossedbarrel": "lbbench.problems.materials:crossedbarrel",
+        "p3ht": "lbbench.problems.materials:p3ht",
+        "perovskite": "lbbench.problems.materials:perovskite",
+    },
+}
+GIVEN = ("name", "surrogate", "noise_std", "initial")  # what a run gives beside a plug-in's own settings
+
+
+def folded(name: str) -> str:
+    """A name without what makes no difference: `My-Method` is mymethod."""
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+@functools.cache
+def registered(group: str) -> dict[str, str]:
+    """The targets `module:name` that installed packages register as entry points `lbbench.methods` or `.problems`."""
+    found = importlib.metadata.entry_points(group=f"lbbench.{group}s")
+    return {folded(entry.name): entry.value for entry in found if folded(entry.name) not in OURS.get(group, {})}
+
+
+def is_own(group: str, name: str) -> bool:
+    """Is it none of lbbench's own, but a plug-in or a target?"""
+    return name not in OURS.get(group, {})
+
+
+def target(group: str, name: str) -> str:
+    """What a method or problem is, as `module:name`."""
+    return OURS[group].get(name) or registered(group).get(name) or name
+
+
+def find(target: str) -> Any:
+    """What `module:name` names; only what a run needs is imported. The current directory is looked in last.
+
+    Raises `UsageError` if there is none.
+    """
+    module, _, name = target.partition(":")
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
+    try:
+        return getattr(importlib.import_module(module), name)
+    except AttributeError:
+        raise UsageError(f"{printable(target)}: the module {module} has no {printable(name)}") from None
+    except Exception as error:  # whatever the module does
+        reason = " ".join(str(error).split())
+        raise UsageError(f"{printable(target)} cannot be imported: {type(error).__name__}: {reason}") from error
+
+
+def arguments(found: Any) -> dict[str, Any]:
+    """What a callable can be given by name, with the defaults; those without one have `inspect.Parameter.empty`.
+
+    Raises `UsageError` if it does not tell.
+    """
+    try:
+        given = inspect.signature(found).parameters.values()
+    except (ValueError, TypeError):
+        raise UsageError(f"{printable(repr(found))} cannot be called, or does not tell with what") from None
+    return {one.name: one.default for one in given if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
+
+
+def is_objective(found: Any) -> bool:
+    """Is it a function of a point? One that makes a `Problem` has a default for each of its arguments."""
+    return inspect.Parameter.empty in arguments(found).values()
+
+
+def settings(group: str, name: str) -> dict[str, Any] | None:
+    """The settings of a plug-in with their defaults, which are checked from now on.
+
+    They are the arguments of the method's class, or of the function that makes the problem; None for a function of a
+    point, whose settings are those in configs/. Raises `UsageError` if it is none of these, or a setting cannot be
+    checked.
+    """
+    where = target(group, name)
+    found = find(where)
+    if not callable(found):
+        raise UsageError(f"{printable(where)} is no {'class of a method' if group == 'method' else 'function'}")
+    given = arguments(found)
+    if group == "method" and "surrogate" not in given:
+        raise UsageError(f"{printable(where)} is no method: its class must take the argument surrogate")
+    if group == "problem" and is_objective(found):
+        return None
+    own = {key: default for key, default in given.items() if key not in GIVEN}
+    for key, default in own.items():
+        admit(key, default, f"{printable(where)}: its setting {key}")
+    if group == "problem":
+        own |= {"initial": given.get("initial", 10), "noise_std": given.get("noise_std", 0.0)}
+    return own
