@@ -32,5 +32,5 @@ def objective(
     def evaluate(x: Array) -> Array:
         return np.array([sign * float(function(point.copy())) for point in x])
 
-    best = math.nan if optimum == "unknown" else sign * float(optimum)
+    best = math.nan if optimum == "unknown" else sign * float(optimum) + 0.0  # not -0
     return Problem(name, Box(low.copy(), high.copy()), evaluate, best, noise_std)
