@@ -236,7 +236,7 @@ def list_(
     kind: Annotated[str, typer.Argument(metavar="[methods|problems|experiments]", show_default=False)] = "",
 ) -> None:
     """List methods, problems and preset experiments."""
-    from lbbench.study.configs import options
+    from lbbench.study.configs import described
 
     groups = {"methods": "method", "problems": "problem", "experiments": "experiment"}
     if kind and kind not in groups:
@@ -246,7 +246,7 @@ def list_(
     for plural, group in groups.items():
         if kind in ("", plural):
             typer.echo(plural)
-            for name, comment in options(group).items():
+            for name, comment in described(group).items():
                 typer.echo(f"  {name:<14} {comment}")
 
 

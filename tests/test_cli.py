@@ -21,7 +21,7 @@ def lbbench(*arguments, cwd):
 
 
 WRONG = {
-    "run method=foo": ["method=foo", "agpucb, lb, lnb, mcmc, mle, oracle, python, random"],
+    "run method=foo": ["method=foo", "agpucb, lb, lnb, mcmc, mle, oracle, random"],
     "run problem=foo": ["problem=foo", "agnp, autoam, berkenkamp, crossedbarrel, csv, michalewicz, p3ht, perovskite"],
     "run seeds=-1": ["seeds=-1", "a count", "a range", "a list"],
     "run iterations=0": ["iterations=0", "whole number from 1 up"],

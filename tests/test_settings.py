@@ -149,8 +149,7 @@ def test_every_setting_in_configs_has_a_comment_and_a_check_that_its_default_pas
             assert comments(file)[key.rpartition(".")[2]]
     for group in ("method", "problem"):
         for name in options(group):
-            if name != "python":  # which stands for what has a name of its own
-                compose(plan([f"{group}={name}"]).combinations[0])
+            compose(plan([f"{group}={name}"]).combinations[0])
             assert load(f"{group}/{name}")["name"] == name
     for name in options("experiment"):
         assert plan([f"+experiment={name}"]).combinations

@@ -7,6 +7,8 @@ from lbbench.errors import UsageError
 from lbbench.study import registry
 from lbbench.study.checks import printable, typed_tree
 
+PYTHON = "python"  # in the place of a method's or problem's name: what `target` says
+
 
 def config_dir() -> Path:
     """The directory of configs: inside an installed package, at the top of a checkout."""
@@ -17,14 +19,19 @@ def config_dir() -> Path:
     raise UsageError(f"the configs are missing from {package}: install lbbench again")
 
 
-def options(group: str) -> dict[str, str]:
-    """The names of a group, each with what it is: files that are not hidden, with the comment in their first line, and
-    what installed packages register.
-    """
+def described(group: str) -> dict[str, str]:
+    """What `options` gives, and `python`, which stands for what is the user's own."""
     files = sorted((config_dir() / group).glob("[!.]*.yaml"))
     texts = {file.stem: file.read_text(encoding="utf-8", errors="replace") for file in files}
     ours = {name: text.partition("\n")[0].lstrip("# ") for name, text in texts.items()}
     return ours | {name: target for name, target in registry.registered(group).items() if name not in ours}
+
+
+def options(group: str) -> dict[str, str]:
+    """The names of a group, each with what it is: files that are not hidden, with the comment in their first line, and
+    what installed packages register.
+    """
+    return {name: text for name, text in described(group).items() if name != PYTHON}
 
 
 def parsed(file: Path) -> Any:
@@ -47,7 +54,7 @@ def load(name: str) -> Any:
         group, own = name.split("/")
         settings = registry.settings(group, own)
         if settings is None:
-            settings = {key: value for key, value in load("problem/python").items() if key != "target"}
+            settings = {key: value for key, value in load(f"problem/{PYTHON}").items() if key != "target"}
         return settings | {"name": own}
     content = parsed(file)
     try:

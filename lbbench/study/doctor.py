@@ -166,7 +166,7 @@ def _load(name: str) -> None:
 
 def _data() -> Iterator[Check]:
     """Each problem as a run builds it, and its value at a point."""
-    problems = [name for name in options("problem") if not {"path", "target"} & load(f"problem/{name}").keys()]
+    problems = [name for name in options("problem") if "path" not in load(f"problem/{name}")]  # which is the user's
     faults = dict(_faults({name: partial(_evaluate, name) for name in problems}))
     for name in problems:
         yield Check("data", f"{name}: {faults.get(name, 'can be evaluated')}", REINSTALL if name in faults else "")

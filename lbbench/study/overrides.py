@@ -14,11 +14,10 @@ from lbbench import growth
 from lbbench.errors import UsageError
 from lbbench.study import registry
 from lbbench.study.checks import CHECKS, check, printable, typed_tree
-from lbbench.study.configs import load, options
+from lbbench.study.configs import PYTHON, load, options
 
 GROUPS = ("method", "problem")
 GROWTHS = ("g", "b")
-PYTHON = "python"  # in the place of a name: what `target` says
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -257,7 +256,8 @@ def pick(key: str, names: Sequence[str], allowed: Mapping[str, str]) -> list[str
         folded = folded if folded in allowed else folded.removesuffix("gpucb")
         if folded not in allowed:
             hint = _hint(name, allowed)
-            raise UsageError(f"{key}={printable(name)} is unknown{hint}; allowed: {', '.join(allowed)}")
+            own = " or module:name" if key in GROUPS else ""
+            raise UsageError(f"{key}={printable(name)} is unknown{hint}; allowed: {', '.join(allowed)}{own}")
         picked.append(folded)
     return list(dict.fromkeys(picked))
 
