@@ -124,6 +124,13 @@ def words(text: str) -> str:
     return text
 
 
+def address(text: str) -> str:
+    """Where a server listens."""
+    if not re.fullmatch(r"[a-z]+://[\w.-]+:[0-9]{1,5}|[a-z]+://\[[0-9a-fA-F:]+\]:[0-9]{1,5}", text):
+        raise ValueError("an address such as tcp://host:8786")
+    return text
+
+
 def digest(text: str) -> str:
     """A hash as lbbench writes it."""
     if not re.fullmatch(r"[0-9a-f]{10}", text):
@@ -152,6 +159,12 @@ CHECKS: dict[str, Check] = {
     "retry": boolean,
     "fail_fast": boolean,
     "on_nan": choice("error", "skip"),
+    "scheduler": either("none", address),
+    "collect": boolean,
+    "cluster": choice("slurm", "local"),
+    "partition": words,
+    "timeout_min": integer(at_most=10**6),
+    "mem_gb": integer(at_most=10**5),
     "g": expression,
     "b": expression,
     "t0": either("auto", number("a number from 1 up", lambda value: value >= 1)),
