@@ -126,7 +126,7 @@ def words(text: str) -> str:
 
 def address(text: str) -> str:
     """Where a server listens."""
-    if not re.fullmatch(r"[a-z]+://[\w.-]+:[0-9]{1,5}|[a-z]+://\[[0-9a-fA-F:]+\]:[0-9]{1,5}", text):
+    if not re.fullmatch(r"(tcp|tls|ucx|wss?)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", text):
         raise ValueError("an address such as tcp://host:8786")
     return text
 
