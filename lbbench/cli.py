@@ -96,6 +96,32 @@ def status(overrides: Overrides = None) -> None:
 
 
 @app.command()
+def worker_plan(overrides: Overrides = None) -> None:
+    """Tell how long the runs that are missing will take. By the step times of runs that are there in out=.
+
+    lbbench worker-plan +experiment=figure3 jobs=64 execution=slurm
+    """
+    from lbbench.study.overrides import plan
+
+    planned = plan(overrides or [])
+    from lbbench.study.runner import runs
+
+    asked = runs(planned)
+    todo = [run for run in asked if planned.study["force"] or not run.path.exists()]
+    if not todo:
+        typer.echo(f"all {len(asked)} runs are there")
+        return
+    from lbbench.report.estimate import estimate
+    from lbbench.report.terminal import show
+
+    table, unknown = estimate(planned, todo)
+    if table.rows:
+        show(table, titled=False)
+    for line in unknown:
+        typer.echo(line)
+
+
+@app.command()
 def plot(arguments: Filters = None) -> None:
     """Draw all figures that the traces allow. They go to <out>/figures.
 

@@ -15,6 +15,7 @@ from lbbench.study import build, loop
 
 BAD_SEED = 1
 GOOD = 4  # evaluations before it goes wrong
+OUT = "LBBENCH_TEST_OUT"  # names the output directory of a study whose workers do not share it
 ONCE = "LBBENCH_TEST_ONCE"  # names a file; once it is there, nothing goes wrong any more
 
 
@@ -61,8 +62,18 @@ is_nan = partial(_play, lambda: float("nan"))
 is_infinite = partial(_play, lambda: float("inf"))
 
 
-def slow(settings, seed, past, on_nan):
+def slow(settings, seed, past, on_nan, seconds=0.05):
     """A step takes a twentieth of a second."""
     for row in loop.play(settings, seed, past, on_nan):
-        time.sleep(0.05)
+        time.sleep(seconds)
+        yield row
+
+
+slower = partial(slow, seconds=0.5)
+
+
+def apart(settings, seed, past, on_nan):
+    """Nothing is written to the journals of the study as a whole."""
+    for row in loop.play(settings, seed, past, on_nan):
+        assert not any(path.stat().st_size for path in Path(os.environ[OUT], "journal").rglob("*.jsonl"))
         yield row

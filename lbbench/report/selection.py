@@ -111,4 +111,4 @@ def _seeds(text: str) -> tuple[int, ...]:
 def _settings() -> list[str]:
     """The full keys of every setting that decides the numbers of a run, of all methods and problems."""
     everything = {group: list(options(group)) for group in overrides.GROUPS}
-    return [key for key in overrides.keys_of(everything).all if not key.startswith("study.")]
+    return [key for key in overrides.keys_of(everything).all if not key.startswith(("study.", "execution."))]

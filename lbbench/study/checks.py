@@ -125,6 +125,13 @@ def words(text: str) -> str:
     return text
 
 
+def address(text: str) -> str:
+    """Where a server listens."""
+    if not re.fullmatch(r"(tcp|tls|ucx|wss?)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", text):
+        raise ValueError("an address such as tcp://host:8786")
+    return text
+
+
 def digest(text: str) -> str:
     """A hash as lbbench writes it."""
     if not re.fullmatch(r"[0-9a-f]{10}", text):
@@ -164,6 +171,12 @@ COMMON: dict[str, Check] = {  # what every run or study has
     "retry": boolean,
     "fail_fast": boolean,
     "on_nan": choice("error", "skip"),
+    "scheduler": either("none", address),
+    "collect": boolean,
+    "cluster": choice("slurm", "local"),
+    "partition": words,
+    "timeout_min": integer(at_most=10**6),
+    "mem_gb": integer(at_most=10**5),
     "initial": integer(at_most=2_000),
     "noise_std": number("a number from 0 up", lambda value: value >= 0),
 }

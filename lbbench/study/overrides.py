@@ -17,6 +17,7 @@ from lbbench.study.checks import CHECKS, check, printable, typed_tree
 from lbbench.study.configs import PYTHON, load, options
 
 GROUPS = ("method", "problem")
+EXECUTION = "execution"  # a group as well, but of the study: it does not sweep
 GROWTHS = ("g", "b")
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -102,7 +103,7 @@ def _override(lines: Sequence[dict[str, list[str]]], overrides: dict[str, list[s
 
 def _applies(key: str, sweep: Mapping[str, list[str]]) -> bool:
     try:
-        return key in GROUPS or bool(resolve(key, keys_of(sweep).all))
+        return key in (*GROUPS, EXECUTION) or bool(resolve(key, keys_of(sweep).all))
     except UsageError:
         return False
 
@@ -192,8 +193,11 @@ class Keys(NamedTuple):
 def keys_of(overrides: Mapping[str, list[str]]) -> Keys:
     """The keys that exist for the methods and problems that were chosen, or else for the default ones."""
     config = load("config")
-    defaults = {group: entry[group] for entry in config.pop("defaults") for group in GROUPS if group in entry}
-    chosen = {group: pick(group, overrides.get(group, [defaults[group]]), options(group)) for group in GROUPS}
+    defaults = {group: name for entry in config.pop("defaults") if entry != "_self_" for group, name in entry.items()}
+    chosen = {group: pick(group, overrides.get(group, [name]), options(group)) for group, name in defaults.items()}
+    if len(chosen[EXECUTION]) > 1:
+        raise UsageError(f"{EXECUTION} takes one value, not {len(chosen[EXECUTION])}")
+    config[EXECUTION] = load(f"{EXECUTION}/{chosen[EXECUTION][0]}")
     own = {group: {name: leaves({group: load(f"{group}/{name}")}) for name in chosen[group]} for group in GROUPS}
     return Keys(config, leaves(config), own["method"], own["problem"])
 
@@ -203,12 +207,13 @@ def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[C
     keys = keys_of(overrides)
     values: dict[str, list[str]] = {}
     for key, texts in overrides.items():
-        if key not in GROUPS:
+        if key not in (*GROUPS, EXECUTION):
             full = resolve(key, keys.all)
             if full in values:
                 raise UsageError(f"{last(key)} is given twice, once as {full}")
             values[full] = list(dict.fromkeys(canonical(full, key, text) for text in texts))
-    study = typed_tree(keys.config["study"]) | _pop_study(values)
+    study = typed_tree(keys.config["study"]) | _pop(values, "study")
+    study[EXECUTION] = typed_tree(keys.config[EXECUTION]) | _pop(values, EXECUTION)
     _check_growths(values, max(int(text) for text in values.get("iterations", [str(keys.config["iterations"])])))
 
     found = []
@@ -220,16 +225,16 @@ def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[C
     return study, tuple(found), tuple(full for full, texts in values.items() if len(texts) > 1)
 
 
-def _pop_study(values: dict[str, list[str]]) -> dict[str, Any]:
-    """Takes the study's own settings, which do not sweep, out of `values`."""
-    study: dict[str, Any] = {}
-    for full in [full for full in values if full.startswith("study.")]:
-        name, texts = full.removeprefix("study."), values.pop(full)
+def _pop(values: dict[str, list[str]], section: str) -> dict[str, Any]:
+    """Takes the settings of a section, which do not sweep, out of `values`."""
+    found: dict[str, Any] = {}
+    for full in [full for full in values if full.startswith(f"{section}.")]:
+        name, texts = last(full), values.pop(full)
         if len(texts) > 1:
             hint = "; for some seeds: [3,7]" if name == "seeds" else ""
             raise UsageError(f"{name} takes one value, not {len(texts)}{hint}")
-        study[name] = check(name, name, texts[0])
-    return study
+        found[name] = check(name, name, texts[0])
+    return found
 
 
 def _check_growths(values: Mapping[str, list[str]], iterations: int) -> None:
@@ -273,7 +278,7 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
     return keys
 
 
-def resolve(key: str, full_keys: Sequence[str], others: Sequence[str] = (*GROUPS, "+experiment")) -> str:
+def resolve(key: str, full_keys: Sequence[str], others: Sequence[str] = (*GROUPS, EXECUTION, "+experiment")) -> str:
     """The full key that a key or its last name stands for.
 
     Raises `UsageError`, which names the keys that are allowed: those, and the `others` that are no settings.

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import math
 import os
 import shlex
 import signal
@@ -17,11 +16,12 @@ from typing import Any
 from lbbench.errors import UsageError
 from lbbench.study import build, failures, files, machine
 from lbbench.study.checks import printable
+from lbbench.study.execution import Executor, executor
 from lbbench.study.journal import Busy, Journal, is_held
 from lbbench.study.overrides import Plan
 from lbbench.study.run import Run
 from lbbench.study.settings import compose
-from lbbench.study.worker import PLAYER, Crew, Outcome, Task
+from lbbench.study.worker import PLAYER, Outcome, Task
 
 POLL_S = 0.2  # how often to look whether other processes are done
 
@@ -61,23 +61,20 @@ def prepare(out: Path, arguments: Iterable[str] = ()) -> None:
 def execute(
     todo: Iterable[Run], study: Mapping[str, Any], report: Callable[[Outcome], None], player: str = PLAYER
 ) -> list[Outcome]:
-    """Play all runs in parallel, as the settings in `study` say, and keep a file of each failure.
+    """Play all runs in parallel, where and as the settings in `study` say, and keep a file of each failure.
 
     `report` is called in this process as each run ends, and before that if another process is at it. The first SIGINT
     or SIGTERM, or with `fail_fast` the first failure, lets every run finish the step at hand; the second signal ends
     them there and then.
     """
     todo = list(todo)
-    cores = machine.cores_per_run(study["cores_per_run"])
     provenance = machine.provenance()
     task = functools.partial(Task, provenance=provenance, on_nan=study["on_nan"], force=study["force"], player=player)
-    if study["force"]:
-        for run in todo:
-            forget(run)
     outcomes = []
-    jobs = min(machine.jobs(study["jobs"], cores), max(1, len(todo)))
-    timeout = math.inf if study["timeout"] == "none" else study["timeout"]
-    with Crew(jobs, cores, timeout) as crew, _stopped_by_signals(crew):
+    with executor(study, len(todo)) as crew, _stopped_by_signals(crew):
+        if study["force"]:
+            for run in todo:
+                forget(run)
         for outcome in _play(crew, task, todo):
             if outcome.status != "busy":
                 _record(outcome, provenance)
@@ -95,7 +92,7 @@ def forget(run: Run) -> None:
             journal.remove()
 
 
-def _play(crew: Crew, task: Callable[[Run], Task], todo: Sequence[Run]) -> Iterator[Outcome]:
+def _play(crew: Executor, task: Callable[[Run], Task], todo: Sequence[Run]) -> Iterator[Outcome]:
     """What becomes of each run, and of those that other processes are at, first that.
 
     A run whose process dies is played once more, alone. Those of other processes are waited for, and taken over if they
@@ -137,7 +134,7 @@ def _record(outcome: Outcome, provenance: Mapping[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(crew: Crew) -> Iterator[None]:
+def _stopped_by_signals(crew: Executor) -> Iterator[None]:
     """The first signal stops the crew, the second kills it."""
 
     def stop(number: int, frame: object) -> None:

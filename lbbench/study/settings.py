@@ -102,7 +102,7 @@ def compose(combination: Combination) -> Settings:
     with initialize_config_dir(str(config_dir()), version_base="1.3", job_name="lbbench"):
         tree = OmegaConf.to_container(hydra_compose("config", groups + values), resolve=True)
     assert isinstance(tree, dict)
-    del tree["study"]
+    del tree["study"], tree["execution"]
     typed = typed_tree(tree)
     problem = typed["problem"]
     if problem.get("digest") == "auto" and problem.get("path", "none") != "none":

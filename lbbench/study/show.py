@@ -24,7 +24,10 @@ def show(plan: Plan, asked: set[str]) -> Iterator[str]:
         for section in groups or settings.tree:
             yield from _section(section, settings[section])
         if not groups:
-            yield from _section("study", {**plan.study, "seeds": combination.seeds})
+            study = {**plan.study, "seeds": combination.seeds}
+            execution = study.pop("execution")
+            yield from _section("study", study)
+            yield from _section("execution", execution)
         if "problem" in groups:
             yield "facts"
             yield from (f"  {line}" for line in _facts(settings))

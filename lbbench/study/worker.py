@@ -126,8 +126,8 @@ class Worker:
             self.kill()
             self.close()
             error = f"took longer than timeout={timeout:g} s"
-            return Outcome(task.run, "timeout", time.monotonic() - started, failure=_ended(task.run, "timeout", error))
-        return Outcome(task.run, "crashed", failure=_ended(task.run, "crashed", f"its process died{self._cause()}"))
+            return Outcome(task.run, "timeout", time.monotonic() - started, failure=ended(task.run, "timeout", error))
+        return Outcome(task.run, "crashed", failure=ended(task.run, "crashed", f"its process died{self._cause()}"))
 
     def kill(self) -> None:
         """End the process at once."""
@@ -228,7 +228,7 @@ def _circumstances(head: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in head.items() if key not in ("version", "settings", "seed", "signature")}
 
 
-def _ended(run: Run, status: str, error: str) -> Failure:
+def ended(run: Run, status: str, error: str) -> Failure:
     """The failure of a run whose process could not say how far it got."""
     with contextlib.suppress(UsageError, OSError):
         _, rows = peek(run.journal)

@@ -1,0 +1,128 @@
+"""What `lbbench worker-plan` tells: how long runs will take, by what the steps of others took."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from lbbench.report import style
+from lbbench.report.collection import Collection, variant_of
+from lbbench.report.selection import command_line
+from lbbench.report.tables import Cell, Table
+from lbbench.study import machine
+from lbbench.study.execution.remote import AT_ONCE
+from lbbench.study.journal import peek
+from lbbench.study.overrides import Plan, last
+from lbbench.study.run import Run
+from lbbench.study.settings import Settings
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The mean `seconds` of each step t of some runs, and how their settings differ from those that were asked for."""
+
+    seconds: pd.Series
+    runs: int
+    changes: int
+
+    def total(self, first: int, last: int) -> float:
+        """The seconds of some steps; one later than all that were measured is taken for one of the last tenth."""
+        late = self.seconds.tail(max(1, len(self.seconds) // 10)).mean()
+        return float(self.seconds.reindex(range(first, last + 1)).bfill().fillna(late).sum())
+
+    def source(self, iterations: int) -> str:
+        """What was measured, for a run of so many steps."""
+        steps = self.seconds.index.max()
+        return (
+            f"{self.runs} runs"
+            + (" of other settings" if self.changes else "")
+            + (f", up to step {steps}: at least" if steps < iterations else "")
+        )
+
+
+def measured(collection: Collection, settings: Settings) -> Measured | None:
+    """The runs of a problem and method at hand whose settings are nearest, steps aside; None if there are none."""
+    changes = {
+        variant.run_id: _changes(variant.settings, settings)
+        for variant in collection.variants
+        if (variant.problem, variant.method) == (settings.problem, settings.method)
+    }
+    if not changes:
+        return None
+    fewest = min(changes.values())
+    nearest = [variant for variant in collection.variants if changes.get(variant.run_id) == fewest]
+    rows = collection.read(nearest, ["t", "suggest_s", "evaluate_s"])
+    seconds = (rows.suggest_s + rows.evaluate_s).groupby(rows.t).mean()
+    return Measured(seconds, len(collection.of(nearest)), fewest)
+
+
+def _changes(one: Settings, other: Settings) -> int:
+    keys = (one.flat.keys() | other.flat.keys()) - {"iterations"}
+    return sum(one.flat.get(key) != other.flat.get(key) for key in keys)
+
+
+def estimate(planned: Plan, todo: Sequence[Run]) -> tuple[Table, list[str]]:
+    """The expected times of runs that are not there, a row per problem and method, and what cannot be told.
+
+    What earlier processes have evaluated of a run is taken off. The note has the total, in core-hours and hours.
+    """
+    names = {"problem": [run.settings.problem for run in todo], "method": [run.settings.method for run in todo]}
+    collection = Collection.at(Path(planned.study["out"]).expanduser(), names)
+    cores = machine.cores_per_run(planned.study["cores_per_run"])
+    found = {run.settings: measured(collection, run.settings) for run in todo}
+    expected: list[tuple[Run, float, str]] = []
+    unknown: dict[tuple[str, str], list[Settings]] = {}
+    for run in todo:
+        if (known := found[run.settings]) is None:
+            unknown.setdefault((run.settings.problem, run.settings.method), []).append(run.settings)
+        else:
+            iterations = run.settings["iterations"]
+            expected.append((run, known.total(_first(run), iterations), known.source(iterations)))
+    rows = list(_rows(expected, cores))
+    seconds = [seconds for _, seconds, _ in expected]
+    note = f"total: {len(seconds)} runs, {sum(seconds) * cores / 3600:.3g} core-hours, {_wall(planned, seconds, cores)}"
+    header = ("problem", "method", "runs", "s/run", "core-hours", "measured on")
+    return Table(header, rows, note=note if rows else ""), [
+        f"no times of {style.label(method)} on {problem} ({len(own)} runs); to measure some: "
+        + _command(planned, own[0])
+        for (problem, method), own in unknown.items()
+    ]
+
+
+def _first(run: Run) -> int:
+    """The first step that is not in a run's journal."""
+    _, rows = peek(run.journal)
+    return int(rows[-1]["t"]) + 1 if rows else 1 - int(run.settings["problem"]["initial"])
+
+
+def _rows(expected: Sequence[tuple[Run, float, str]], cores: int) -> Iterator[tuple[Cell, ...]]:
+    groups: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for run, seconds, source in expected:
+        groups.setdefault((run.settings.problem, run.settings.method), []).append((seconds, source))
+    for (problem, method), own in groups.items():
+        total = sum(seconds for seconds, _ in own)
+        sources = "; ".join(dict.fromkeys(source for _, source in own))
+        yield problem, style.label(method), len(own), total / len(own), total * cores / 3600, sources
+
+
+def _wall(planned: Plan, seconds: Sequence[float], cores: int) -> str:
+    """How long it takes to play runs in their order, and how many are played at a time."""
+    here = planned.study["execution"]["name"] == "local"
+    jobs = machine.jobs(planned.study["jobs"] if here or planned.study["jobs"] != "auto" else AT_ONCE, cores)
+    ends = [0.0] * max(1, min(jobs, len(seconds)))
+    for own in seconds:
+        heapq.heapreplace(ends, ends[0] + own)
+    minutes, rest = divmod(round(max(ends)), 60)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{text} with {len(ends)} at a time"
+
+
+def _command(planned: Plan, settings: Settings) -> str:
+    """What plays one run of some settings."""
+    changes = variant_of(settings, ()).changes
+    out = [argument for argument in planned.arguments if last(argument.partition("=")[0]) == "out"]
+    names = [f"method={settings.method}", f"problem={settings.problem}"]
+    return command_line("lbbench", "run", *names, *changes, "seeds=1", *out)
