@@ -38,9 +38,10 @@ class LBSampler(BaseSampler):
     in a study of several objectives.
 
     All is learned from the trials in the study's storage, which other processes and samplers may share, in the order of
-    their numbers: points of this sampler are steps of its method, others are told beside them. Running trials are
-    pending. A pruned trial has its last intermediate value. One that has none, or failed, is taken for as bad as the
-    worst, so that its point is not asked for again; infinite values are for the worst or the best finite one.
+    their numbers: points of this sampler are steps of its method, others are told beside them. A pruned trial has its
+    last intermediate value. Running trials are pending, and so are, forever, those that failed or were pruned without a
+    value: their points are not asked for again, but not taken for bad, since trials fail for other reasons too. To have
+    a point taken for as bad as the worst, return an infinite value; of the other sign, it is taken for the best.
     """
 
     def __init__(
@@ -53,14 +54,14 @@ class LBSampler(BaseSampler):
         warn_independent_sampling: bool = True,
         **settings: Any,
     ) -> None:
-        self._seed = secrets.randbits(32) if seed is None else seed
+        self._seed = _new_seed() if seed is None else seed
         self._settings = {"method": method, "initial": n_startup_trials, **settings}
         self._independent = independent_sampler or RandomSampler(seed)
         self._warn = warn_independent_sampling
         Optimizer([(0.0, 1.0)], seed=self._seed, **self._settings)  # raises what is wrong with the settings
 
     def reseed_rng(self) -> None:
-        self._seed = secrets.randbits(32)
+        self._seed = _new_seed()
         self._independent.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
@@ -112,22 +113,28 @@ class LBSampler(BaseSampler):
         space: Mapping[str, Numeric],
         direction: StudyDirection,
     ) -> Optimizer:
-        """An optimizer that has been told of all finished trials and waits for the running ones."""
-        minimise = direction == StudyDirection.MINIMIZE
+        """An optimizer that has been told of all trials that have a value and waits for the others."""
         bounds = [_bounds(one) for one in space.values()]
+        minimise = direction == StudyDirection.MINIMIZE
         optimizer = Optimizer(bounds, minimise=minimise, seed=self._seed, **self._settings)
-        finished = [(one, params) for one, params in known if one.state.is_finished()]
-        values = [_value(one, math.inf if minimise else -math.inf) for one, _ in finished]
+        values = [_value(one) for one, _ in known]
         finite = [value for value in values if abs(value) <= LARGEST] or [0.0]
-        for (one, params), value in zip(finished, np.clip(values, min(finite), max(finite)), strict=True):
+        pending = []
+        for (one, params), value in zip(known, np.clip(values, min(finite), max(finite)), strict=True):
             x = _point(params, space)
+            if math.isnan(value):
+                pending.append(x)
+                continue
             if params.items() <= one.system_attrs.get(ASKED, {}).items():
                 optimizer.ask(x)
             optimizer.tell(x, value)
-        for one, params in known:
-            if one.state == TrialState.RUNNING:
-                optimizer.ask(_point(params, space))
+        for x in pending:
+            optimizer.ask(x)
         return optimizer
+
+
+def _new_seed() -> int:
+    return secrets.randbelow(10**9)
 
 
 def _known(trial: FrozenTrial, space: Mapping[str, Numeric]) -> dict[str, float] | None:
@@ -139,14 +146,13 @@ def _known(trial: FrozenTrial, space: Mapping[str, Numeric]) -> dict[str, float]
     return {name: params[name] for name in space}
 
 
-def _value(trial: FrozenTrial, bad: float) -> float:
-    """What a finished trial is worth; `bad` if that is unknown."""
-    value = bad
+def _value(trial: FrozenTrial) -> float:
+    """The value of a complete trial, the last intermediate one of a pruned trial; NaN if there is none."""
     if trial.state == TrialState.COMPLETE:
-        value = float(trial.values[0])
-    elif trial.state == TrialState.PRUNED and trial.last_step is not None:
-        value = trial.intermediate_values[trial.last_step]
-    return bad if math.isnan(value) else value
+        return float(trial.values[0])
+    if trial.state == TrialState.PRUNED and trial.last_step is not None:
+        return trial.intermediate_values[trial.last_step]
+    return math.nan
 
 
 def _bounds(one: Numeric) -> tuple[float, float]:
