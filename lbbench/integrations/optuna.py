@@ -3,6 +3,7 @@
 import logging
 import math
 import secrets
+import threading
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
@@ -26,6 +27,7 @@ Numeric: TypeAlias = FloatDistribution | IntDistribution
 
 ASKED = "lbbench:asked"  # the attribute of a trial that holds the parameters which the optimizer chose for it
 TRIES = 8  # how many further points are asked for if the first has, once rounded, been evaluated already
+TURN = threading.Lock()  # threads choose one after the other, so that each knows of the others' points
 
 
 class LBSampler(BaseSampler):
@@ -76,18 +78,9 @@ class LBSampler(BaseSampler):
         space = {name: one for name, one in search_space.items() if isinstance(one, Numeric)}
         if not space:
             return {}
-        trials = [one for one in study.get_trials(deepcopy=False) if one.number != trial.number]
-        known = [(one, params) for one in trials if (params := _known(one, space)) is not None]
-        optimizer = self._replayed(known, space, study.direction)
-        last = max((one.number for one, _ in known if one.number < trial.number), default=-1)
-        for one in trials:
-            if one.state == TrialState.RUNNING and last < one.number < trial.number:
-                optimizer.ask()  # as that trial is about to
-        asked = (_params(optimizer.ask(), space) for _ in range(1 + TRIES))
-        first = next(asked)
-        seen = [params for _, params in known]
-        chosen = next((params for params in chain([first], asked) if params not in seen), first)
-        study._storage.set_trial_system_attr(trial._trial_id, ASKED, chosen)
+        with TURN:
+            chosen = self._chosen(study, trial, space)
+            study._storage.set_trial_system_attr(trial._trial_id, ASKED, chosen)
         return chosen
 
     def sample_independent(
@@ -106,6 +99,20 @@ class LBSampler(BaseSampler):
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._independent.after_trial(study, trial, state, values)
+
+    def _chosen(self, study: Study, trial: FrozenTrial, space: Mapping[str, Numeric]) -> dict[str, float]:
+        """The parameters to evaluate next."""
+        trials = [one for one in study.get_trials(deepcopy=False) if one.number != trial.number]
+        known = [(one, params) for one in trials if (params := _known(one, space)) is not None]
+        optimizer = self._replayed(known, space, study.direction)
+        last = max((one.number for one, _ in known if one.number < trial.number), default=-1)
+        for one in trials:
+            if one.state == TrialState.RUNNING and last < one.number < trial.number:
+                optimizer.ask()  # as that trial is about to
+        asked = (_params(optimizer.ask(), space) for _ in range(1 + TRIES))
+        first = next(asked)
+        seen = [params for _, params in known]
+        return next((params for params in chain([first], asked) if params not in seen), first)
 
     def _replayed(
         self,
