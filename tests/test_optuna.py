@@ -279,6 +279,15 @@ def test_running_trials_are_pending(told):
     study.optimize(depth, 1)
 
 
+def test_a_point_is_known_before_all_its_parameters_are_suggested():
+    study = studied(depth, 8)
+    trial = study.ask()
+    x = trial.suggest_float("x", -5.0, 5.0)
+    known = ours._known(study.trials[-1], SPACE)
+    assert known["x"] == x
+    assert known["y"] == trial.suggest_float("y", 1e-3, 10.0, log=True)
+
+
 @pytest.mark.parametrize("told", [2, 8])
 def test_trials_that_choose_at_the_same_moment_choose_differently(told):
     study = studied(depth, told)
