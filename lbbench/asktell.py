@@ -56,7 +56,7 @@ class AskTell:
         for the point; it ends in the same state, bit for bit.
         """
         if self.t < 0:
-            return Step(point=self._design[[self.t]])
+            return Step(point=self._design[[self.t]] if chosen is None else chosen)
         self.begin()
         rng = self._generator()
 
@@ -66,8 +66,8 @@ class AskTell:
         step = self.method.suggest(self.data, self.t + 1, maximise, rng)
         return step if chosen is None else replace(step, point=chosen)
 
-    def ask_beside(self, pending: Iterable[Step]) -> Step:
-        """The step after those that have been asked for and not been told.
+    def ask_beside(self, pending: Iterable[Step], chosen: Points | None = None) -> Step:
+        """The step after those that have been asked for and not been told; `chosen` as in `ask`.
 
         A copy is told of each what its model expected, which takes the uncertainty away and leaves the mean as it is
         (Desautels, Krause and Burdick 2014); where there is no model, the mean of what has been observed.
@@ -76,7 +76,7 @@ class AskTell:
         ahead = copy.deepcopy(self, {id(self.domain): self.domain})
         for step in pending:
             ahead.tell(step, ahead.data.mean if step.mean is None else step.mean)
-        return ahead.ask()
+        return ahead.ask(chosen)
 
     def begin(self) -> None:
         """Have the method start, once the initial design has been told. Raises `NumericalError` if nothing has."""

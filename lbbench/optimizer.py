@@ -68,11 +68,12 @@ class Optimizer:
         self._pending: list[Pending] = []
         self._last: Step | None = None
 
-    def ask(self) -> Array:
-        """The point to evaluate next, `(d,)`."""
+    def ask(self, x: ArrayLike | None = None) -> Array:
+        """The point to evaluate next, `(d,)`: `x`, if that was chosen before, as by an optimizer that is gone."""
         play = self._play
         steps = [pending.step for pending in self._pending]
-        step = play.ask_beside(steps) if steps else play.ask()
+        chosen = None if x is None else self._points(_row(x, self.domain.dim)[None])
+        step = play.ask_beside(steps, chosen) if steps else play.ask(chosen)
         self._note_asked(step)
         return self._pending[-1].x.copy()
 

@@ -198,6 +198,22 @@ def test_a_pool_of_few_candidates_and_a_constant_input():
     assert played.best == (pytest.approx([2.0, 5.0]), 0.0)
 
 
+@pytest.mark.parametrize("method", ["lb", "mle", "random"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_an_optimizer_is_led_through_the_steps_of_another(domain, method):
+    played, again = optimizer(domain, method), optimizer(domain, method)
+    for x in play(played, 9):
+        assert again.ask(x) == pytest.approx(x)
+        again.tell(x, height(x))
+    assert again.candidates() == played.candidates()
+    for other in POOL[:2]:
+        for one in (played, again):
+            assert one.ask(other) == pytest.approx(other)
+            assert one.ask().tolist() == one.pending[-1].tolist()
+    assert again.pending == pytest.approx(played.pending)
+    assert optimizer(domain, method).ask(POOL[3]) == pytest.approx(POOL[3])
+
+
 def told():
     played = optimizer()
     play(played, 1)
@@ -226,6 +242,7 @@ WRONG = {
     "short": (lambda: optimizer().tell([1.0], 2.0), "2 numbers"),
     "outside": (lambda: optimizer().tell([1.0, 90.0], 2.0), "not within the bounds"),
     "undefined": (lambda: optimizer().tell([1.0, math.nan], 2.0), "not within the bounds"),
+    "asked outside": (lambda: optimizer().ask([1.0, 90.0]), "not within the bounds"),
     "no candidate": (lambda: optimizer("pool").tell([1.0, 30.0], 2.0), "none of the candidates"),
     "failed": (lambda: optimizer().tell([1.0, 30.0], None), "not asked for"),
     "best": (lambda: optimizer().best, "nothing has been told"),
