@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import batch
 import faults
 import pandas as pd
 import pytest
@@ -63,16 +64,23 @@ def assert_whole(out, here):
     assert all(path.suffix == ".parquet" for path in (out / "traces").rglob("*") if path.is_file())
 
 
-@pytest.fixture(params=["dask", "slurm"])
+CLUSTERS = pytest.mark.parametrize("cluster", ["dask", "local"], indirect=True)
+
+
+@pytest.fixture
 def cluster(request, tmp_path, monkeypatch):
     """What chooses a cluster of two workers, whose temporary files are in `<tmp_path>/tmp`."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [Path(__file__).parent, *sys.path])))
     monkeypatch.setenv(faults.OUT, str(tmp_path / "out"))
-    if request.param == "slurm":
-        monkeypatch.setattr(submitit.Job, "_results_timeout_s", 0)  # for which it waits for the file of a job that died
+    monkeypatch.setattr(submitit.Job, "_results_timeout_s", 0)  # for which it waits for the file of a job that died
+    if request.param == "local":
         yield ["execution=slurm", "execution.cluster=local"]
+    elif request.param == "sbatch":
+        batch.install(tmp_path / "bin")
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+        yield ["execution=slurm"]
     else:
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as found:
             found.scheduler.allowed_failures = 0 if "dies" in request.node.name else 3
@@ -101,6 +109,7 @@ def begun(top):
     raise AssertionError(f"no run has begun below {top}")
 
 
+@CLUSTERS
 @pytest.mark.parametrize("collect", ["false", "true"])
 def test_a_worker_may_be_killed_midway(cluster, collect, tmp_path, here):
     killed = []
@@ -122,6 +131,7 @@ def test_a_worker_may_be_killed_midway(cluster, collect, tmp_path, here):
     assert_whole(tmp_path / "out", here)
 
 
+@CLUSTERS
 def test_workers_that_collect_write_nothing_to_out(cluster, tmp_path, here):
     assert Session(planned(tmp_path / "out", *cluster, "collect=true"), player="faults:apart").run() == 0
     assert_whole(tmp_path / "out", here)
@@ -134,6 +144,7 @@ def test_workers_that_collect_write_nothing_to_out(cluster, tmp_path, here):
     )
 
 
+@CLUSTERS
 @pytest.mark.parametrize(
     ("player", "collect", "kind", "error"),
     [
@@ -157,6 +168,7 @@ def test_failures_arrive_and_are_kept(cluster, player, collect, kind, error, tmp
         assert content["t"] == peek(run.journal)[1][-1]["t"] + 1
 
 
+@pytest.mark.parametrize("cluster", ["dask", "local", "sbatch"], indirect=True)
 @pytest.mark.parametrize(("signals", "collect"), [(1, "true"), (2, "false")])
 def test_an_interrupt_keeps_what_was_evaluated(cluster, collect, signals, tmp_path, here):
     code = (
@@ -174,7 +186,7 @@ def test_an_interrupt_keeps_what_was_evaluated(cluster, collect, signals, tmp_pa
     printed = study.communicate(timeout=60)[0]
     assert study.returncode == INTERRUPTED, printed
     assert "runs are left" in printed
-    assert "Traceback" not in printed or "execution=slurm" in cluster  # which submitit's own processes print
+    assert "Traceback" not in printed or "execution.cluster=local" in cluster  # which submitit's own processes print
     assert [path for path in out.iterdir() if path.name in ("failures", "slurm")] == []
     assert max(len(peek(run.journal)[1]) for run in runs(planned(out))) > 2
     deadline = time.monotonic() + 10
@@ -184,6 +196,17 @@ def test_an_interrupt_keeps_what_was_evaluated(cluster, collect, signals, tmp_pa
     assert_whole(out, here)
 
 
+@pytest.mark.parametrize("cluster", ["sbatch"], indirect=True)
+def test_slurm_jobs_are_an_array(cluster, tmp_path, here):
+    asked = planned(tmp_path / "out", *cluster, "partition=long", "mem_gb=3", "timeout_min=7", "cores_per_run=1")
+    assert Session(asked).run() == 0
+    (script,) = (tmp_path / "bin").glob("*.sh")
+    told = ["array=0-3%2", "partition=long", "mem=3GB", "time=7", "cpus-per-task=1"]
+    assert [word for word in told if f"#SBATCH --{word}\n" not in script.read_text()] == []
+    assert_whole(tmp_path / "out", here)
+
+
+@pytest.mark.parametrize("cluster", ["dask"], indirect=True)
 def test_a_run_that_another_command_plays_is_waited_for(cluster, tmp_path, here, capsys):
     asked = planned(tmp_path / "out", *cluster, "collect=true")
     first = runs(asked)[0]

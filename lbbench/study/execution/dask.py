@@ -35,15 +35,19 @@ class Dask(Remote):
         self._client.close()
 
     def _submit(self, orders: Sequence[Order]) -> Sequence[Any]:
+        if self._client.status == "closed":
+            raise UsageError("the Dask scheduler is gone; what its workers have evaluated is kept, begin again")
         return [self._client.submit(play, order, self._stop.name, pure=False) for order in orders]
 
     def _halt(self, futures: Sequence[Any]) -> Sequence[Any]:
-        self._stop.set()
+        if self._client.status == "running":
+            self._stop.set()
         return ()  # those that have not begun end as they begin
 
     def _cancel(self, futures: Sequence[Any]) -> None:
-        self._stop.set()  # for those that are within a step, which Dask cannot end
-        self._client.cancel(futures)
+        if futures and self._client.status == "running":
+            self._stop.set()  # for those that are within a step, which Dask cannot end
+            self._client.cancel(futures)
 
 
 def play(order: Order, stop: str) -> Answer:
