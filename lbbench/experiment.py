@@ -84,7 +84,7 @@ class Experiment:
                 raise UsageError(f"{', '.join(missing)} is missing: give all inputs, or none for the pending point")
             return np.array([_finite(name, given[name]) for name in self.names])
         if not len(pending):
-            raise UsageError(f"no point is pending: give {' '.join(f'{name}=' for name in self.names)}or ask for one")
+            raise UsageError(f"no point is pending: give {' '.join(f'{name}=' for name in self.names)} or ask for one")
         if "point" in given:
             return np.array(pending[integer_of("point", given["point"], len(pending)) - 1])
         if len(pending) > 1:

@@ -62,6 +62,15 @@ def test_agnp_as_a_file_is_agnp(tmp_path):
     np.testing.assert_array_equal(problem.evaluate(candidates), known.evaluate(candidates))
 
 
+def test_numbers_are_read_to_the_last_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal(2_000) * 10.0 ** rng.integers(-290, 290, 2_000)
+    file = tmp_path / "data.csv"
+    file.write_text("a,yield\n" + "".join(f"{i}, {value!r}\n" for i, value in enumerate(values.tolist())))
+    problem = csv(str(file), "yield")
+    np.testing.assert_array_equal(problem.evaluate(problem.domain.candidates), values)
+
+
 WRONG = {
     "no path": ({"path": "none"}, "needs problem.path="),
     "no target": ({"target": "none"}, "needs problem.target="),
@@ -94,6 +103,7 @@ def test_what_cannot_be_is_named(case, path):
         ("a,b\n", "has no rows"),
         ("a,b\n1,2\n1,2,3\n", "is no CSV file"),
         ("a,yield\n1,\n", "has no row with a value of yield"),
+        ("a,yield\n1_000,2\n", "the column a has values that are no numbers"),
         ("a,yield\ninf,2\n", "the column a has values that are missing or not finite"),
     ],
 )

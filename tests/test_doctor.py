@@ -205,3 +205,12 @@ def test_the_command_prints_what_to_do_and_exits_with_1(monkeypatch, tmp_path):
         ["ok", "cores", "2"], ["!!", "disk", "0"], ["→", "free", "some"],
     ]  # fmt: skip
     assert asked == [tmp_path]
+
+
+def test_a_file_that_is_no_trace_is_named(tmp_path):
+    file = tmp_path / "traces" / "berkenkamp" / "lb" / "seed=0-0123456789.parquet"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"torn")
+    (check,) = doctor._objectives(tmp_path)
+    assert check.found.startswith(f"{file} is no trace")
+    assert check.advice == "move it away; the run is done again"

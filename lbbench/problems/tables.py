@@ -77,14 +77,25 @@ def read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path.expanduser(), skipinitialspace=True, float_precision="round_trip")
+        table = pd.read_csv(path.expanduser(), skipinitialspace=True, dtype=str)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{path} is no CSV file: {str(error).strip().partition(chr(10))[0]}") from None
     if table.empty:
         raise UsageError(f"{path} has no rows")
-    return table
+    return table.apply(_numeric)
+
+
+def _numeric(column: pd.Series) -> pd.Series:
+    """The column as floats, to the last bit, if it has numbers alone; missing values are NaN."""
+    texts = column.dropna()
+    if texts.str.contains("_").any():  # which Python allows in numbers
+        return column
+    try:
+        return texts.astype(float).reindex(column.index)
+    except ValueError:
+        return column
 
 
 def numbers(path: Path, table: pd.DataFrame, categories: str = "refuse", advice: str = "") -> pd.DataFrame:

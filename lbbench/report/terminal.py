@@ -63,15 +63,16 @@ class Session:
         for run in done:
             forget(run)
         todo = [run for run in self.runs if run not in done]
-        if done:
-            self._say(f"{len(done)} of {len(self.runs)} runs are already there (force=true runs them again)")
+        unreadable = _unreadable(done)
+        if there := len(done) - len(unreadable):
+            self._say(f"{there} of {len(self.runs)} runs are already there (force=true runs them again)")
         failed = {} if study["retry"] else _failed_before(todo)
         if failed:
             self._say(f"{len(failed)} of {len(self.runs)} runs failed before (retry=true tries them again)")
-        failed |= _unreadable(done)
+        failed |= unreadable
         todo = [run for run in todo if run not in failed]
         if todo:
-            self._say(f"{len(todo)} runs to do", style="dim")
+            self._say(f"{_runs(len(todo))} to do", style="dim")
         started = time.perf_counter()
         outcomes = self._execute(todo) if todo else []
         failed |= {outcome.run: outcome.failure for outcome in outcomes if outcome.failure is not None}
@@ -80,13 +81,13 @@ class Session:
         if outcomes:
             seconds = time.perf_counter() - started
             played = sum(outcome.status in ("done", "there") for outcome in outcomes)
-            self._say(f"{played} runs in {seconds:.0f} s; traces in {study['out']}/traces")
+            self._say(f"{_runs(played)} in {seconds:.0f} s; traces in {study['out']}/traces")
         for run, failure in failed.items():
             self._say(f"{failure.status}: {run.name}: {failure.reason}", style="red")
             if run.failure.exists():
                 self._say(f"  {run.failure}", style="dim")
         if left:
-            self._say(f"{left} runs are left")
+            self._say(f"{_runs(left)} left")
         return 1 if failed else INTERRUPTED if left else 0
 
     def _execute(self, todo: list[Run]) -> list[Outcome]:
@@ -137,6 +138,10 @@ class Session:
 
     def _say(self, text: str, style: str | None = None) -> None:
         self.console.print(text, markup=False, style=style)
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' * (count != 1)}"
 
 
 def _failed_before(todo: Iterable[Run]) -> dict[Run, Failure]:

@@ -1,6 +1,5 @@
 """What `lbbench doctor` checks. Whatever a look at something raises is what was found, so that the others follow."""
 
-import contextlib
 import importlib.metadata
 import json
 import multiprocessing
@@ -179,8 +178,10 @@ def _objectives(out: Path) -> Iterator[Check]:
 
     runs: list[dict[str, Any]] = []
     for path in files.below(out / "traces", ".parquet"):
-        with contextlib.suppress(UsageError):
+        try:
             runs += traces.read_runs(path)
+        except UsageError as error:
+            yield Check("traces", str(error), "move it away; the run is done again")
     played = {json.dumps(run["settings"]["problem"], sort_keys=True): run["settings"] for run in runs}
     here = [
         {"settings": settings, "signature": build.signature(Settings(settings))}
