@@ -87,7 +87,7 @@ class Session:
             if run.failure.exists():
                 self._say(f"  {run.failure}", style="dim")
         if left:
-            self._say(f"{_runs(left)} left")
+            self._say(f"{_runs(left)} {'is' if left == 1 else 'are'} left")
         return 1 if failed else INTERRUPTED if left else 0
 
     def _execute(self, todo: list[Run]) -> list[Outcome]:
