@@ -98,6 +98,14 @@ def test_an_external_package_is_run_plotted_and_checked_like_what_is_built_in(pa
     assert "ripples" in everything.stdout
 
 
+def test_what_a_problem_still_needs_is_shown_with_its_keys(tmp_path):
+    for name, lacks in (("csv", "problem.path="), ("scipy.optimize:rosen", "problem.bounds=")):
+        result = command("show", f"problem={name}", cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "  maximize = true" in result.stdout
+        assert lacks in result.stdout.splitlines()[-1]
+
+
 def test_what_is_in_the_current_directory_is_found_there_also_by_the_workers(tmp_path):
     (tmp_path / "mine.py").write_text("def objective(x):\n    return -(x[0] - 0.25) ** 2\n")
     line = ["method=lb", "problem=python", "problem.target=mine:objective", "bounds=[[0,1]]", "optimum=0", "seeds=2"]

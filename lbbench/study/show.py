@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lbbench.errors import UsageError
 from lbbench.study.checks import seeds_text
 from lbbench.study.configs import config_dir, is_own
 from lbbench.study.overrides import GROUPS, Plan
@@ -30,7 +31,10 @@ def show(plan: Plan, asked: set[str]) -> Iterator[str]:
             yield from _section("execution", execution)
         if "problem" in groups:
             yield "facts"
-            yield from (f"  {line}" for line in _facts(settings))
+            try:
+                yield from (f"  {line}" for line in _facts(settings))
+            except UsageError as error:  # as of a problem of the user's own that is not all there yet
+                yield f"  {error}"
 
 
 def comments(file: str) -> dict[str, str]:
