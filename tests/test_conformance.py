@@ -110,7 +110,9 @@ class Stepless(Right):
 
 
 class Deaf(Right):
-    observe = None
+    def __init__(self, surrogate):
+        super().__init__(surrogate)
+        self.observe = None
 
 
 class Forgetful(Right):

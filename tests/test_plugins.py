@@ -12,6 +12,7 @@ import scipy.optimize
 import lbbench
 from lbbench.errors import UsageError
 from lbbench.report.collection import Collection
+from lbbench.report.stats import best_values
 from lbbench.study import build, registry, runner
 from lbbench.study.configs import load
 from lbbench.study.overrides import plan, read
@@ -91,6 +92,15 @@ def test_an_external_package_is_run_plotted_and_checked_like_what_is_built_in(pa
             (mle,) = last[problem, "mle", :, seed]
             assert last[problem, "halfmle", full[0].run_id, seed] == mle
 
+    for words in (["share=0.25"], ["method=half-mle", "method.share=0.25"]):
+        assert "halfmle" in done("table", "table=summary", "variants=all", *words, "format=csv")
+    narrowed = command("table", "table=summary", "method=halfmle", "share=0.25", "format=csv", cwd=tmp_path)
+    assert narrowed.returncode == 0, narrowed.stderr  # also without the package
+    assert len(narrowed.stdout.splitlines()) == 3
+    examined = command("doctor", "out=results", cwd=tmp_path)
+    assert "ripples cannot be compared: ripples cannot be imported" in examined.stdout
+    assert "those of the 6 traces in results" in examined.stdout
+
     gone = command("table", "table=summary", "method=mle", "problem=berkenkamp", cwd=tmp_path)  # traces outlive it
     assert gone.returncode == 0
     everything = command("table", "table=summary", "variants=all", cwd=tmp_path)
@@ -162,8 +172,20 @@ def test_which_runs_are_read_does_not_change_what_the_others_are_compared_to(unk
     collection = Collection.at(unknown)
     whole = collection.read(collection.variants, ["method", "seed", "t", "simple_regret"])
     (random,) = (variant for variant in collection.variants if variant.method == "random")
-    alone = collection.read([random], ["simple_regret"])
-    np.testing.assert_array_equal(alone["simple_regret"], whole[whole["method"] == "random"]["simple_regret"])
+    narrow = Collection.at(unknown, {"method": ("random",)})
+    for alone in (collection.read([random], ["simple_regret"]), narrow.read(narrow.variants, ["simple_regret"])):
+        np.testing.assert_array_equal(alone["simple_regret"], whole[whole["method"] == "random"]["simple_regret"])
+
+
+def test_the_best_value_is_that_of_the_same_objective():
+    """Another box is another one; another design or noise is not."""
+    frame = pd.DataFrame({"run_id": ["a", "a", "b", "c", "c"], "f": [1.0, 2.0, 5.0, 7.0, np.inf]})
+    assert best_values(frame, {"a": "box", "b": "box", "c": "other", "d": "third"}) == pytest.approx(
+        {"a": 5.0, "b": 5.0, "c": 7.0, "d": np.nan}, nan_ok=True
+    )
+    lines = (["bounds=[[0,1],[0,1]]"], ["bounds=[[0,1],[0,1]]", "noise_std=1", "initial=3"], ["bounds=[[0,1],[0,2]]"])
+    one, other, wider = (compose(plan([ROSEN[0], *line]).combinations[0]).objective for line in lines)
+    assert one == other != wider
 
 
 def test_an_export_keeps_such_traces_as_they_were_written(unknown, tmp_path):
@@ -192,12 +214,44 @@ WRONG = {
     "check ripples share=1": "unknown key 'share'",
     "run method=broken:Broken": "broken:Broken cannot be imported: ZeroDivisionError",
     "run method=broken": "method=broken is unknown",
+    "run problem=leaving:f": "leaving:f cannot be imported: SystemExit: 0",
+    "check leaving:f": "leaving:f cannot be imported: SystemExit: 0",
+    "run problem=falling:f": "falling:f makes no problem: ValueError: over",
+    "check falling:f": "falling:f makes no problem: ValueError: over",
+    "check falling:g": "falling:g makes no problem: SystemExit: 0",
+    "run problem=falling:nothing": "falling:nothing makes no lbbench.problems.base.Problem",
+    "run method=falling:Idle": "falling:Idle is no method: it lacks suggest()",
+    "run method=falling:Same problem=falling:f": "level is a setting of falling:Same and of falling:f",
+    "table method=half-mle": "no traces that match",
+    "table share=0.5": "no traces that match",
 }
+
+
+FALLING = """
+def f(level=1):
+    raise ValueError("over")
+
+def g(level=1):
+    raise SystemExit(0)
+
+def nothing():
+    return 3
+
+class Idle:
+    def __init__(self, surrogate): pass
+    def start(self, data): pass
+
+class Same(Idle):
+    def __init__(self, surrogate, level=1): pass
+    suggest = observe = None.__init__
+"""
 
 
 @pytest.mark.parametrize("line", WRONG)
 def test_mistakes_are_one_line(line, package, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "leaving.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "falling.py").write_text(FALLING)
     result = command(*line.split(), cwd=tmp_path, path=package)
     assert result.returncode == 2
     assert result.stderr.startswith(f"lbbench: {WRONG[line]}")
@@ -207,6 +261,8 @@ def test_mistakes_are_one_line(line, package, tmp_path):
 
 
 class Plain:
+    start = suggest = observe = print
+
     def __init__(self, surrogate, level=1):
         pass
 

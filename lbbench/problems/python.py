@@ -3,12 +3,14 @@
 import json
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from lbbench.domain import Array, Box
-from lbbench.errors import UsageError
+from lbbench.errors import ObjectiveError, UsageError
 from lbbench.problems.base import Problem
+from lbbench.study.checks import printable
 
 
 def objective(
@@ -30,7 +32,16 @@ def objective(
     sign = 1.0 if maximize else -1.0
 
     def evaluate(x: Array) -> Array:
-        return np.array([sign * float(function(point.copy())) for point in x])
+        return np.array([sign * _number(name, function(point.copy())) for point in x])
 
     best = math.nan if optimum == "unknown" else sign * float(optimum) + 0.0  # not -0
     return Problem(name, Box(low.copy(), high.copy()), evaluate, best, noise_std)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        if isinstance(value, str | bytes) or np.ndim(value):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ObjectiveError(f"{name} returned {printable(repr(value))}, and not a number") from None

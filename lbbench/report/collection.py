@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from lbbench.errors import UsageError
 from lbbench.report import style
-from lbbench.report.stats import with_regrets
+from lbbench.report.stats import best_values, with_regrets
 from lbbench.report.variants import Variant
 from lbbench.study import files, traces
 from lbbench.study.inspection import REGRETS, RUN, Key
@@ -41,6 +40,7 @@ class Collection:
     variants: list[Variant]
     unreadable: list[str]  # one message, with its path, per file that is no trace
     traces: list[Trace] = field(repr=False)
+    everything: list[Trace] = field(repr=False)  # also the runs that were not asked for
 
     @classmethod
     def at(cls, out: Path, wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":
@@ -55,16 +55,18 @@ class Collection:
     def of_files(cls, paths: Iterable[Path], wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":
         """The traces in some files."""
         found: dict[Key, Trace] = {}
+        everything = []
         unreadable = []
         for path in paths:
             try:
                 for metadata in traces.read_runs(path):
                     trace = Trace(path, Settings(metadata["settings"]), metadata["seed"], metadata)
+                    everything.append(trace)
                     if _is_wanted(trace, wanted or {}):
                         found.setdefault(trace.key, trace)
             except UsageError as error:
                 unreadable.append(str(error))
-        return cls(_variants(found.values()), unreadable, list(found.values()))
+        return cls(_variants(found.values()), unreadable, list(found.values()), everything)
 
     def __bool__(self) -> bool:
         return bool(self.variants)
@@ -96,22 +98,24 @@ class Collection:
     def only(self, keys: Container[Key]) -> "Collection":
         """The runs of the collection with one of the given keys."""
         kept = [trace for trace in self.traces if trace.key in keys]
-        return Collection(_variants(kept), self.unreadable, kept)
+        return Collection(_variants(kept), self.unreadable, kept, self.everything)
 
     def read(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pd.DataFrame:
         """The rows of some variants in that order, with the columns of `traces.SCHEMA` that are named, or all.
 
-        Where a problem's maximum is not known, regrets are to the best value that any run of the collection has found.
+        Where an objective's maximum is not known, regrets are to the best value that any run at hand has found, whether
+        that was asked for or not.
         """
         asked = list(columns or traces.SCHEMA.names)
         needed = [*RUN, "t", "f", *REGRETS] if set(asked) & set(REGRETS) else []
         frame: pd.DataFrame = self.table(variants, list(dict.fromkeys([*asked, *needed]))).to_pandas()
         if not needed:
             return frame
-        unknown = set(frame.loc[frame["simple_regret"].isna(), "problem"])
-        if unknown:
-            found = self.table([v for v in self.variants if v.problem in unknown], ["problem", "f"]).to_pandas()
-            frame = with_regrets(frame, found[np.isfinite(found["f"])].groupby("problem")["f"].max())
+        if unknown := set(frame.loc[frame["simple_regret"].isna(), "run_id"]):
+            objectives = {trace.settings.id: trace.settings.objective for trace in self.everything}
+            ours = {objectives[run_id] for run_id in unknown}
+            paths = dict.fromkeys(trace.path for trace in self.everything if trace.settings.objective in ours)
+            frame = with_regrets(frame, best_values(traces.read(paths, ["run_id", "f"]), objectives))
         return frame[asked]
 
     def table(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pa.Table:

@@ -1,5 +1,7 @@
 """What a reporting command was asked for: its own keys, and which runs to keep."""
 
+import contextlib
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -75,25 +77,45 @@ class Selection:
 def select(arguments: Sequence[str], own: Mapping[str, Check]) -> Selection:
     """Read and check `key=value,value` arguments: `out`, the command's own keys, and filters.
 
-    Filters are `problem`, `method`, `seeds` and every setting in configs/. Raises `UsageError`, which names the key
-    and what is allowed.
+    Filters are `problem`, `method`, `seeds` and every setting, of what is installed or of the traces in `out`. Raises
+    `UsageError`, which names the key and what is allowed.
     """
     own = {**own, "out": CHECKS["out"]}
+    given = overrides.read(arguments)
+    try:
+        return _select(arguments, given, own, {group: options(group) for group in overrides.GROUPS}, _settings())
+    except UsageError:  # it may be a plug-in's that is not installed, or has no name but module:name
+        there = _at_hand(_select(arguments, {key: given[key] for key in ("out",) if key in given}, own, {}, ()).out)
+        if not there:
+            raise
+        names = {
+            group: {**options(group), **{str(tree[group]["name"]): "" for tree in there}} for group in overrides.GROUPS
+        }
+        theirs = [key for tree in there for key in overrides.leaves(tree)]
+        return _select(arguments, given, own, names, list(dict.fromkeys([*_settings(), *theirs])))
+
+
+def _select(
+    arguments: Sequence[str],
+    given: Mapping[str, list[str]],
+    own: Mapping[str, Check],
+    names: Mapping[str, Mapping[str, str]],
+    keys: Sequence[str],
+) -> Selection:
     chosen: dict[str, tuple[Value, ...]] = {}
     wanted: dict[str, tuple[str, ...]] = {}
-    keys = _settings()
-    for key, texts in overrides.read(arguments).items():
+    for key, texts in given.items():
         if key in own:
             chosen[key] = tuple(check_by(own[key], key, text) for text in texts)
         elif key in overrides.GROUPS:
-            wanted[key] = tuple(overrides.pick(key, texts, options(key)))
+            wanted[key] = tuple(overrides.pick(key, texts, names[key]))
         elif key == "seeds":
             wanted[key] = tuple(str(seed) for text in texts for seed in _seeds(text))
         else:
             full = overrides.resolve(key, keys, others=(*own, *overrides.GROUPS, "seeds"))
             if (name := overrides.last(full)) in wanted:
                 raise UsageError(f"{name} is given twice, once as {full}")
-            wanted[name] = tuple(overrides.canonical(full, key, text) for text in texts)
+            wanted[name] = tuple(overrides.canonical(full, key, text) if name in CHECKS else text for text in texts)
     return Selection(chosen, wanted, tuple(arguments))
 
 
@@ -112,3 +134,14 @@ def _settings() -> list[str]:
     """The full keys of every setting that decides the numbers of a run, of all methods and problems."""
     everything = {group: list(options(group)) for group in overrides.GROUPS}
     return [key for key in overrides.keys_of(everything).all if not key.startswith(("study.", "execution."))]
+
+
+def _at_hand(out: Path) -> list[dict[str, Any]]:
+    """The settings of the traces below a directory, each once."""
+    from lbbench.study import files, traces
+
+    found: dict[str, dict[str, Any]] = {}
+    for path in files.below(out / "traces", ".parquet"):
+        with contextlib.suppress(UsageError):
+            found |= {json.dumps(run["settings"], sort_keys=True): run["settings"] for run in traces.read_runs(path)}
+    return list(found.values())

@@ -20,16 +20,22 @@ def final(frame: pd.DataFrame) -> pd.DataFrame:
     return last
 
 
-def with_regrets(frame: pd.DataFrame, best: Mapping[str, float] | None = None) -> pd.DataFrame:
-    """The rows, with regrets to the best value found where a problem's maximum is not known and regrets are NaN.
+def best_values(frame: pd.DataFrame, objectives: Mapping[str, str]) -> dict[str, float]:
+    """For each run_id the largest finite f that any run on its objective has found; `objectives` are by run_id."""
+    f = frame["f"].where(np.isfinite(frame["f"]))
+    best = f.groupby(frame["run_id"].map(objectives)).max()
+    return {run_id: float(best.get(objective, math.nan)) for run_id, objective in objectives.items()}
 
-    `best` is that value of each such problem; without it, the best in the rows. `frame` has f, t, the regrets and what
-    tells a run from every other; the rows of a run are in the order of t.
+
+def with_regrets(frame: pd.DataFrame, best: Mapping[str, float]) -> pd.DataFrame:
+    """The rows, with regrets to the `best` value found where a problem's maximum is not known and regrets are NaN.
+
+    `best` is by run_id. `frame` has f, t, the regrets and what tells a run from every other; the rows of a run are in
+    the order of t.
     """
     rows = frame[frame["simple_regret"].isna()]
     f = rows["f"].where(np.isfinite(rows["f"]))
-    top = f.groupby(rows["problem"]).transform("max") if best is None else rows["problem"].map(best)
-    regret = top - f
+    regret = rows["run_id"].map(best).astype(float) - f
     runs = [rows[name] for name in RUN]
     simple = regret.fillna(math.inf).groupby(runs).cummin()
     cumulative = regret.where(rows["t"] > 0).fillna(0.0).groupby(runs).cumsum()

@@ -4,10 +4,12 @@ import functools
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from lbbench import growth
 from lbbench.acquisition import Maximiser
 from lbbench.asktell import AskTell, generator
-from lbbench.errors import UsageError
+from lbbench.errors import ObjectiveError, UsageError
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
@@ -35,9 +37,15 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
     noise_std = given["noise_std"]
     if "noise_std" not in registry.arguments(found):
         del given["noise_std"]
-    built = found(**given)
+    where = registry.target("problem", name)
+    try:
+        built = found(**given)
+    except (Exception, SystemExit) as error:  # whatever the function does
+        raise UsageError(f"{where} makes no problem: {type(error).__name__}: {' '.join(str(error).split())}") from error
     if not isinstance(built, Problem):
-        raise UsageError(f"{registry.target('problem', name)} makes no lbbench.Problem")
+        raise UsageError(
+            f"{where} makes no lbbench.problems.base.Problem; a function of a point needs an argument for it"
+        )
     return replace(built, name=name, noise_std=noise_std)
 
 
@@ -59,7 +67,10 @@ def signature(settings: Settings) -> dict[str, Any]:
 @functools.cache
 def _signature(objective: Problem) -> dict[str, Any]:
     points = objective.domain.user(objective.domain.uniform(3, generator(0, "signature", objective.name)))
-    return {"x": points.tolist(), "f": objective.evaluate(points).tolist()}
+    values = objective.evaluate(points)
+    if not isinstance(values, np.ndarray) or values.shape != (len(points),):
+        raise ObjectiveError(f"evaluate() of {points.shape} coordinates must return an array of shape ({len(points)},)")
+    return {"x": points.tolist(), "f": values.tolist()}
 
 
 def optimal_lengthscale(settings: Settings) -> float:

@@ -44,7 +44,7 @@ def checks(name: str, arguments: Sequence[str] = ()) -> Iterator[Check]:
     for title, test in tests.items():
         try:
             yield Check(title, test())
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             found = str(error) if isinstance(error, Fault) else f"{type(error).__name__}: {error}"
             yield Check(title, " ".join(found.split()), "see the docstrings of Method, Step and Problem in lbbench")
 
@@ -222,12 +222,7 @@ def _pending(make: Callable[[], AskTell]) -> str:
 
 def _of_problem(settings: Settings) -> dict[str, Test]:
     """The tests of a problem."""
-    try:
-        problem = build.problem(settings)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"{settings.problem} cannot be built: {type(error).__name__}: {error}") from error
+    problem = build.problem(settings)
     rng = np.random.default_rng(0)
     domain = problem.domain
     points = domain.user(np.arange(domain.size) if isinstance(domain, Pool) else domain.uniform(50, rng))

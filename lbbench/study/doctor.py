@@ -183,11 +183,14 @@ def _objectives(out: Path) -> Iterator[Check]:
         except UsageError as error:
             yield Check("traces", str(error), "move it away; the run is done again")
     played = {json.dumps(run["settings"]["problem"], sort_keys=True): run["settings"] for run in runs}
+    signed = {name: partial(build.signature, Settings(settings)) for name, settings in played.items()}
+    absent = dict(_faults(signed))
     here = [
-        {"settings": settings, "signature": build.signature(Settings(settings))}
-        for settings in played.values()
-        if settings["problem"]["name"] in options("problem")
+        {"settings": settings, "signature": signed[name]()} for name, settings in played.items() if name not in absent
     ]
+    for name, fault in absent.items():
+        yield Check("objectives", f"{played[name]['problem']['name']} cannot be compared: {fault}")
+    runs = [run for run in runs if json.dumps(run["settings"]["problem"], sort_keys=True) not in absent]
     differences = signatures.differing([*runs, *here])
     for difference in differences:
         yield Check("objectives", f"{difference} (one of them this installation)", "compare only runs of one kind")

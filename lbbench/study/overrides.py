@@ -205,6 +205,11 @@ def keys_of(overrides: Mapping[str, list[str]]) -> Keys:
 def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[Combination, ...], tuple[str, ...]]:
     """The study's own settings, every combination of the others, and the full keys that take several values."""
     keys = keys_of(overrides)
+    for (method, own), (problem, theirs) in itertools.product(keys.method.items(), keys.problem.items()):
+        if shared := set(map(last, own)) & set(map(last, theirs)):
+            raise UsageError(
+                f"{shared.pop()} is a setting of {method} and of {problem}; one of them needs another name"
+            )
     values: dict[str, list[str]] = {}
     for key, texts in overrides.items():
         if key not in (*GROUPS, EXECUTION):

@@ -69,7 +69,7 @@ def find(target: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except AttributeError:
         raise UsageError(f"{printable(target)}: the module {module} has no {printable(name)}") from None
-    except Exception as error:  # whatever the module does
+    except (Exception, SystemExit) as error:  # whatever the module does
         reason = " ".join(str(error).split())
         raise UsageError(f"{printable(target)} cannot be imported: {type(error).__name__}: {reason}") from error
 
@@ -105,6 +105,9 @@ def settings(group: str, name: str) -> dict[str, Any] | None:
     given = arguments(found)
     if group == "method" and "surrogate" not in given:
         raise UsageError(f"{printable(where)} is no method: its class must take the argument surrogate")
+    lacks = [name for name in ("start", "suggest", "observe") if not callable(getattr(found, name, None))]
+    if group == "method" and inspect.isclass(found) and lacks:
+        raise UsageError(f"{printable(where)} is no method: it lacks {lacks[0]}()")
     if group == "problem" and is_objective(found):
         return None
     own = {key: default for key, default in given.items() if key not in GIVEN}

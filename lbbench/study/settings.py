@@ -47,6 +47,12 @@ class Settings:
     def problem(self) -> str:
         return str(self.tree["problem"]["name"])
 
+    @property
+    def objective(self) -> str:
+        """What tells an objective from others of the same problem, as JSON."""
+        own = {key: value for key, value in self.tree["problem"].items() if key not in ("initial", "noise_std")}
+        return json.dumps(own, sort_keys=True)
+
     @cached_property
     def id(self) -> str:
         """A hash of the settings; the order of keys does not matter."""

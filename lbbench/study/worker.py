@@ -189,7 +189,7 @@ def attempt(task: Task, stopped: Callable[[], bool], threads: int) -> Outcome:
             return _play(task, journal, stopped, threads, started)
     except Busy:
         return Outcome(task.run, "busy")
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # no signal: those are the parent's
         return Outcome(task.run, "failed", time.perf_counter() - started, failure=Failure.of(error))
 
 
