@@ -11,7 +11,7 @@ from typing import Any
 
 from lbbench.errors import UsageError
 from lbbench.report import ablation
-from lbbench.study import overrides
+from lbbench.study import files, overrides
 from lbbench.study.checks import CHECKS, Check, Value, check, check_by, printable
 from lbbench.study.configs import load, options
 
@@ -138,10 +138,13 @@ def _settings() -> list[str]:
 
 def _at_hand(out: Path) -> list[dict[str, Any]]:
     """The settings of the traces below a directory, each once."""
-    from lbbench.study import files, traces
+    paths = files.below(out / "traces", ".parquet")
+    if not paths:
+        return []
+    from lbbench.study import traces
 
     found: dict[str, dict[str, Any]] = {}
-    for path in files.below(out / "traces", ".parquet"):
+    for path in paths:
         with contextlib.suppress(UsageError):
             found |= {json.dumps(run["settings"], sort_keys=True): run["settings"] for run in traces.read_runs(path)}
     return list(found.values())
