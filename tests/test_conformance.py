@@ -223,7 +223,7 @@ def nothing():
         ("slope", ["bounds=[[0,1]]"], set()),
         ("slope", ["bounds=[[0,1]]", "optimum=1"], set()),
         ("slope", ["bounds=[[0,1]]", "optimum=0", "maximize=false"], set()),
-        ("slope", ["bounds=[[0,1]]", "optimum=0.5"], {"maximum"}),
+        ("slope", ["bounds=[[0,1]]", "optimum=0.5"], {"values", "determinism", "maximum"}),
         ("noisy", ["bounds=[[0,1]]"], {"determinism"}),
         ("broken", ["bounds=[[0,1]]"], {"values"}),
         ("writing", [], {"values"}),

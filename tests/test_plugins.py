@@ -10,7 +10,8 @@ import pytest
 import scipy.optimize
 
 import lbbench
-from lbbench.errors import UsageError
+from lbbench.errors import ObjectiveError, UsageError
+from lbbench.problems.python import objective
 from lbbench.report.collection import Collection
 from lbbench.report.stats import best_values
 from lbbench.study import build, registry, runner
@@ -143,6 +144,25 @@ def test_a_function_of_a_point_is_what_it_is_on_its_box():
     x = problem.domain.user(problem.domain.uniform(20, np.random.default_rng(0)))
     np.testing.assert_array_equal(problem.evaluate(x), [-scipy.optimize.rosen(point) for point in x])
     assert (problem.name, problem.optimum, problem.noise_std) == ("scipy.optimize:rosen", 0.0, 0.5)
+
+
+@pytest.mark.parametrize("value", ["1", [1.0], None, 1j, np.ones(1)])
+def test_what_is_no_number_is_an_error(value):
+    problem = objective("mine:f", lambda x: value, "[[0,1]]")
+    with pytest.raises(ObjectiveError, match=r"mine:f returned .*, and not a number"):
+        problem.evaluate(np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize(("maximize", "optimum"), [(True, 0.5), (False, 1.5)])
+def test_what_is_better_than_the_optimum_is_an_error(maximize, optimum):
+    problem = objective("mine:f", lambda x: 1.0, "[[0,1]]", maximize=maximize, optimum=optimum)
+    with pytest.raises(ObjectiveError, match=f"mine:f is 1, which is better than optimum={optimum}"):
+        problem.evaluate(np.zeros((2, 1)))
+
+
+def test_an_optimum_may_be_known_to_some_digits():
+    near = objective("mine:f", lambda x: -1e-7, "[[0,1]]", maximize=False, optimum=0.0)
+    assert near.evaluate(np.zeros((1, 1))).tolist() == [1e-7]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from lbbench.errors import ObjectiveError, UsageError
 from lbbench.problems.base import Problem
 from lbbench.study.checks import printable
 
+ABOVE = 1e-6  # relative: how much better than an optimum that is known to some digits a value may be
+
 
 def objective(
     name: str,
@@ -31,10 +33,14 @@ def objective(
     low, high = np.array(json.loads(bounds)).T
     sign = 1.0 if maximize else -1.0
 
-    def evaluate(x: Array) -> Array:
-        return np.array([sign * _number(name, function(point.copy())) for point in x])
-
     best = math.nan if optimum == "unknown" else sign * float(optimum) + 0.0  # not -0
+
+    def evaluate(x: Array) -> Array:
+        values = np.array([sign * _number(name, function(point.copy())) for point in x])
+        if (above := values[np.isfinite(values) & (values > best + ABOVE * max(1.0, abs(best)))]).size:
+            raise ObjectiveError(f"{name} is {sign * above.max():.8g}, which is better than optimum={optimum}")
+        return values
+
     return Problem(name, Box(low.copy(), high.copy()), evaluate, best, noise_std)
 
 

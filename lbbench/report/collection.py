@@ -40,7 +40,7 @@ class Collection:
     variants: list[Variant]
     unreadable: list[str]  # one message, with its path, per file that is no trace
     traces: list[Trace] = field(repr=False)
-    everything: list[Trace] = field(repr=False)  # also the runs that were not asked for
+    everything: list[Trace] = field(default_factory=list, repr=False)  # also the runs that were not asked for
 
     @classmethod
     def at(cls, out: Path, wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":

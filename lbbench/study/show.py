@@ -70,14 +70,16 @@ def _text(value: Any) -> str:
 
 def _facts(settings: Settings) -> Iterator[str]:
     from lbbench.domain import Pool
-    from lbbench.study import build
+    from lbbench.study import build, registry
 
     problem, gp = build.problem(settings), settings["gp"]
     domain = problem.domain
     kind = f"pool of {domain.size} candidates" if isinstance(domain, Pool) else "box"
-    theta = build.optimal_lengthscale(settings)
     bounds = ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in zip(*domain.bounds, strict=True))
     yield f"domain        {kind}, {domain.dim} inputs"
     yield f"bounds        {bounds}"
     yield f"maximum       {'unknown' if math.isnan(problem.optimum) else format(problem.optimum, '.8g')}"
+    if registry.is_own("problem", problem.name):  # whose evaluation may take long
+        return
+    theta = build.optimal_lengthscale(settings)
     yield f"length scale  θ̂* = {theta:.4g}, fits the best 1 % of the domain ({gp['kernel']}, λ = {gp['regulariser']:g})"
