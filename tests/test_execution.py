@@ -12,10 +12,10 @@ from pathlib import Path
 
 import batch
 import faults
-import pandas as pd
 import pytest
 import submitit
 from distributed import LocalCluster
+from played import assert_whole, read
 
 from lbbench.errors import UsageError
 from lbbench.report.terminal import INTERRUPTED, Session
@@ -27,7 +27,6 @@ from lbbench.study.runner import runs
 from lbbench.study.status import status
 
 LINE = {"method": "random,agpucb", "problem": "berkenkamp", "iterations": "6", "seeds": "2", "jobs": "2"}
-TIMES = ["suggest_s", "evaluate_s"]
 
 
 def planned(out, *line):
@@ -40,28 +39,12 @@ def arguments(out, *line):
     return [*(f"{key}={value}" for key, value in chosen.items()), f"out={out}"]
 
 
-def read(out):
-    """The traces of a study, by method and seed."""
-    frame = traces.read(sorted((out / "traces").rglob("*.parquet"))).drop(columns=TIMES)
-    return {key: trace.reset_index(drop=True) for key, trace in frame.groupby(["method", "seed"])}
-
-
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
     """The traces of the same study on this machine."""
     out = tmp_path_factory.mktemp("here")
     assert Session(planned(out)).run() == 0
     return read(out)
-
-
-def assert_whole(out, here):
-    """All traces are there, as they are when played here, and nothing else but the log."""
-    found = read(out)
-    assert found.keys() == here.keys()
-    for key, trace in here.items():
-        pd.testing.assert_frame_equal(trace, found[key], check_exact=True)
-    assert sorted(path.name for path in out.iterdir()) == ["commands.log", "traces"]
-    assert all(path.suffix == ".parquet" for path in (out / "traces").rglob("*") if path.is_file())
 
 
 CLUSTERS = pytest.mark.parametrize("cluster", ["dask", "local"], indirect=True)

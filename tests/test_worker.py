@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import faults
-import pandas as pd
 import pytest
+from played import assert_whole, read
 
 from lbbench.report.terminal import INTERRUPTED, Session
 from lbbench.study import failures, traces
@@ -19,7 +19,6 @@ from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
 from lbbench.study.status import asked_for, status
 
-TIMES = ["suggest_s", "evaluate_s"]
 LINE = ["method=random,lb", "problem=berkenkamp", "iterations=6", "seeds=3"]
 
 
@@ -33,22 +32,6 @@ def undisturbed(tmp_path_factory):
 def planned(out, *line):
     """The plan of a study of two jobs."""
     return plan([*LINE, "jobs=2", *line, f"out={out}"])
-
-
-def read(out):
-    """The traces of a study, by method and seed."""
-    frame = traces.read(sorted((out / "traces").rglob("*.parquet"))).drop(columns=TIMES)
-    return {key: trace.reset_index(drop=True) for key, trace in frame.groupby(["method", "seed"])}
-
-
-def assert_whole(out, undisturbed):
-    """All traces are there, as they would be undisturbed, and nothing else but the log."""
-    found = read(out)
-    assert found.keys() == undisturbed.keys()
-    for key, trace in undisturbed.items():
-        pd.testing.assert_frame_equal(trace, found[key], check_exact=True)
-    assert sorted(path.name for path in out.iterdir()) == ["commands.log", "traces"]
-    assert all(path.suffix == ".parquet" for path in (out / "traces").rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import math
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import PPoly
 from scipy.linalg import lapack
 from scipy.optimize import brentq
@@ -46,6 +45,7 @@ class Likelihood:
         self.jitter = 0.0
         self._sqdist = cache(lambda: _pack(sqdist))  # which a growing likelihood hardly needs
         self._noise = cache(lambda: _pack(np.diag(regulariser / counts)))
+        self._diagonal = cache(lambda: np.flatnonzero(self._noise()))
         n = float(counts.sum())
         repeats = (n - len(z)) * math.log(regulariser) + float(np.log(counts).sum())
         self._constant = -0.5 * (n * math.log(2.0 * math.pi) + scatter / regulariser + repeats)
@@ -129,10 +129,9 @@ class Likelihood:
 
     def _evaluate(self, kernel_matrix: Array, log_lengthscale: float) -> tuple[float, Array, Array]:
         """The value, the Cholesky factor of K, packed, and α."""
-        diagonal = np.flatnonzero(self._noise())
-        factor = self._cholesky(kernel_matrix + self._noise(), diagonal, log_lengthscale)
+        factor = self._cholesky(kernel_matrix + self._noise(), log_lengthscale)
         alpha, _ = lapack.dpftrs(len(self.z), factor, self.z, uplo="L")
-        return self._nats(float(self.z @ alpha), float(np.log(factor[diagonal]).sum())), factor, alpha
+        return self._nats(float(self.z @ alpha), float(np.log(factor[self._diagonal()]).sum())), factor, alpha
 
     def _nats(self, square: float, half_log_determinant: float) -> float:
         """The value, from zᵀK⁻¹z and ½ ln det K."""
@@ -141,7 +140,8 @@ class Likelihood:
             raise NumericalError("the likelihood of the length scale is not finite")
         return value
 
-    def _cholesky(self, covariance: Array, diagonal: NDArray[np.intp], log_lengthscale: float) -> Array:
+    def _cholesky(self, covariance: Array, log_lengthscale: float) -> Array:
+        diagonal = self._diagonal()
         entries = covariance[diagonal]
         for jitter in JITTERS:
             covariance[diagonal] = entries + jitter

@@ -71,7 +71,7 @@ def estimate(planned: Plan, todo: Sequence[Run]) -> tuple[Table, list[str]]:
     names = {"problem": [run.settings.problem for run in todo], "method": [run.settings.method for run in todo]}
     collection = Collection.at(Path(planned.study["out"]).expanduser(), names)
     cores = machine.cores_per_run(planned.study["cores_per_run"])
-    found = {run.settings: measured(collection, run.settings) for run in todo}
+    found = {settings: measured(collection, settings) for settings in dict.fromkeys(run.settings for run in todo)}
     expected: list[tuple[Run, float, str]] = []
     unknown: dict[tuple[str, str], list[Settings]] = {}
     for run in todo:

@@ -30,7 +30,7 @@ def bins(values: pd.Series) -> Array:
 
 def optimal_lengthscale(variant: Variant) -> float | None:
     """θ̂* for the problem, kernel and regulariser of a variant; None where the problem is not installed here."""
-    if registry.is_own("problem", variant.problem):
+    if variant.problem not in registry.OURS["problem"]:
         return None
     try:
         return build.optimal_lengthscale(variant.settings)

@@ -29,7 +29,7 @@ def problem(settings: Settings) -> Problem:
 @functools.cache
 def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
     found, given = registry.find(registry.target("problem", name)), dict(settings)
-    if not registry.is_own("problem", name):
+    if not registry.is_plugin("problem", name):
         ours: Problem = found(**given)
         return ours
     if registry.is_objective(found):
@@ -52,7 +52,7 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
 def require(settings: Settings) -> None:
     """Raises `UsageError` if the data of a run's problem are not there."""
     require_data(settings.problem)
-    if settings.problem == "csv" or registry.is_own("problem", settings.problem):
+    if settings.problem == "csv" or registry.is_plugin("problem", settings.problem):
         problem(settings)
 
 
@@ -93,7 +93,7 @@ def method(settings: Settings, objective: Problem) -> Method:
     own |= {key: growth.parse(own[key]) for key in ("g", "b") if key in own}
     if own.get("lengthscale") == "auto":
         own["lengthscale"] = optimal_lengthscale(settings)
-    if "theta0" in own and not registry.is_own("method", settings.method):
+    if "theta0" in own and not registry.is_plugin("method", settings.method):
         own["shrinking"] = Shrinking(**{field.name: own.pop(field.name) for field in fields(Shrinking)})
     found = registry.find(registry.target("method", settings.method))
     built: Method = found(surrogate=surrogate(settings, objective.noise_std), **own)

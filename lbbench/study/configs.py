@@ -49,13 +49,10 @@ def load(name: str) -> Any:
 
     Raises `UsageError`, which names the file, if it cannot be one.
     """
+    group, _, own = name.rpartition("/")
+    if registry.is_plugin(group, own):
+        return _plugin(group, own)
     file = config_dir() / f"{name}.yaml"
-    if is_own(name):
-        group, own = name.split("/")
-        settings = registry.settings(group, own)
-        if settings is None:
-            settings = {key: value for key, value in load(f"problem/{PYTHON}").items() if key != "target"}
-        return settings | {"name": own}
     content = parsed(file)
     try:
         _check(name, content)
@@ -66,10 +63,12 @@ def load(name: str) -> Any:
     return content
 
 
-def is_own(name: str) -> bool:
-    """Is it a plug-in, which has no file?"""
-    group, _, own = name.rpartition("/")
-    return group in registry.OURS and (":" in own or own in registry.registered(group))
+def _plugin(group: str, name: str) -> dict[str, Any]:
+    settings = registry.settings(group, name)
+    if group == "problem":
+        usual = {key: value for key, value in load(f"problem/{PYTHON}").items() if key != "target"}
+        settings = usual if settings is None else {key: usual[key] for key in registry.SHARED} | settings
+    return {**(settings or {}), "name": name}
 
 
 def _check(name: str, content: Any) -> None:

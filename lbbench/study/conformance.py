@@ -84,8 +84,7 @@ def _each(test: Callable[[Callable[[], AskTell]], str], makers: Sequence[Callabl
 
 
 def _asktell(settings: Settings, problem: Problem) -> AskTell:
-    made = build.asktell(settings, problem, seed=0)
-    return replace(made, method=build.method(settings, problem), initial=INITIAL)
+    return replace(build.asktell(settings, problem, seed=0), initial=INITIAL)
 
 
 def _hills(x: Array) -> Array:

@@ -4,7 +4,6 @@ import functools
 import importlib
 import importlib.metadata
 import inspect
-import os
 import sys
 from typing import Any
 
@@ -32,7 +31,8 @@ OURS = {
         "perovskite": "lbbench.problems.materials:perovskite",
     },
 }
-GIVEN = ("name", "surrogate", "noise_std", "initial")  # what a run gives beside a plug-in's own settings
+SHARED = ("initial", "noise_std")  # the settings that all problems have
+GIVEN = ("name", "surrogate", *SHARED)  # what a run gives beside a plug-in's own settings
 
 
 def folded(name: str) -> str:
@@ -47,14 +47,18 @@ def registered(group: str) -> dict[str, str]:
     return {folded(entry.name): entry.value for entry in found if folded(entry.name) not in OURS.get(group, {})}
 
 
-def is_own(group: str, name: str) -> bool:
-    """Is it none of lbbench's own, but a plug-in or a target?"""
-    return name not in OURS.get(group, {})
+def is_plugin(group: str, name: str) -> bool:
+    """Is it a method or problem that is registered, or a target?"""
+    return group in OURS and (":" in name or name in registered(group))
 
 
 def target(group: str, name: str) -> str:
-    """What a method or problem is, as `module:name`."""
-    return OURS[group].get(name) or registered(group).get(name) or name
+    """What a method or problem is, as `module:name`. Raises `UsageError` for a name that nothing here has."""
+    if found := OURS[group].get(name) or registered(group).get(name):
+        return found
+    if ":" not in name:
+        raise UsageError(f"{printable(name)} cannot be imported: no installed package registers it")
+    return name
 
 
 def find(target: str) -> Any:
@@ -63,8 +67,8 @@ def find(target: str) -> Any:
     Raises `UsageError` if there is none.
     """
     module, _, name = target.partition(":")
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)
+    if "" not in sys.path:
+        sys.path.append("")
     try:
         return getattr(importlib.import_module(module), name)
     except AttributeError:
@@ -113,6 +117,4 @@ def settings(group: str, name: str) -> dict[str, Any] | None:
     own = {key: default for key, default in given.items() if key not in GIVEN}
     for key, default in own.items():
         admit(key, default, f"{printable(where)}: its setting {key}")
-    if group == "problem":
-        own |= {"initial": given.get("initial", 10), "noise_std": given.get("noise_std", 0.0)}
-    return own
+    return own | {key: given[key] for key in SHARED if key in given}

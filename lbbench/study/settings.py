@@ -9,8 +9,9 @@ from functools import cache, cached_property
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.study import registry
 from lbbench.study.checks import typed_tree
-from lbbench.study.configs import config_dir, is_own, load, options
+from lbbench.study.configs import config_dir, load, options
 from lbbench.study.overrides import Combination, canonical, leaves, pick, resolve
 
 
@@ -75,7 +76,7 @@ def defaults(method: str, problem: str) -> Mapping[str, Any]:
     for ours in ("defaults", "study"):
         del tree[ours]
     for group, name in (("method", method), ("problem", problem)):
-        if name in options(group) or is_own(f"{group}/{name}"):
+        if name in options(group) or registry.is_plugin(group, name):
             with contextlib.suppress(UsageError):  # of a plug-in that is not there any more
                 tree[group] = load(f"{group}/{name}")
     return Settings(typed_tree(tree)).flat
@@ -120,7 +121,7 @@ def compose(combination: Combination) -> Settings:
 
 def _group(group: str, name: str) -> str:
     """Hydra's choice of a method or problem; a plug-in, which has no file, is stored for it."""
-    if not is_own(f"{group}/{name}"):
+    if not registry.is_plugin(group, name):
         return f"{group}={name}"
     from hydra.core.config_store import ConfigStore
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.study import registry
 from lbbench.study.checks import seeds_text
-from lbbench.study.configs import config_dir, is_own
+from lbbench.study.configs import PYTHON, config_dir
 from lbbench.study.overrides import GROUPS, Plan
 from lbbench.study.settings import Settings, compose
 
@@ -39,8 +40,9 @@ def show(plan: Plan, asked: set[str]) -> Iterator[str]:
 
 def comments(file: str) -> dict[str, str]:
     """The comment behind each key of a file in configs/."""
-    if is_own(file):
-        file = f"{file.partition('/')[0]}/python"
+    group, _, name = file.rpartition("/")
+    if registry.is_plugin(group, name):
+        file = f"{group}/{PYTHON}"
     text = (config_dir() / f"{file}.yaml").read_text(encoding="utf-8")
     return dict(re.findall(r"^\s*(\w+):.*?# (.*)$", text, re.MULTILINE))
 
@@ -70,7 +72,7 @@ def _text(value: Any) -> str:
 
 def _facts(settings: Settings) -> Iterator[str]:
     from lbbench.domain import Pool
-    from lbbench.study import build, registry
+    from lbbench.study import build
 
     problem, gp = build.problem(settings), settings["gp"]
     domain = problem.domain
@@ -79,7 +81,7 @@ def _facts(settings: Settings) -> Iterator[str]:
     yield f"domain        {kind}, {domain.dim} inputs"
     yield f"bounds        {bounds}"
     yield f"maximum       {'unknown' if math.isnan(problem.optimum) else format(problem.optimum, '.8g')}"
-    if registry.is_own("problem", problem.name):  # whose evaluation may take long
+    if registry.is_plugin("problem", problem.name):  # whose evaluation may take long
         return
     theta = build.optimal_lengthscale(settings)
     yield f"length scale  θ̂* = {theta:.4g}, fits the best 1 % of the domain ({gp['kernel']}, λ = {gp['regulariser']:g})"

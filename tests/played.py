@@ -1,0 +1,23 @@
+"""What a study that was disturbed must leave: the traces of one that was not."""
+
+import pandas as pd
+
+from lbbench.study import traces
+
+TIMES = ["suggest_s", "evaluate_s"]
+
+
+def read(out):
+    """The traces of a study, by method and seed."""
+    frame = traces.read(sorted((out / "traces").rglob("*.parquet"))).drop(columns=TIMES)
+    return {key: trace.reset_index(drop=True) for key, trace in frame.groupby(["method", "seed"])}
+
+
+def assert_whole(out, undisturbed):
+    """All traces are there, as they would be undisturbed, and nothing else but the log."""
+    found = read(out)
+    assert found.keys() == undisturbed.keys()
+    for key, trace in undisturbed.items():
+        pd.testing.assert_frame_equal(trace, found[key], check_exact=True)
+    assert sorted(path.name for path in out.iterdir()) == ["commands.log", "traces"]
+    assert all(path.suffix == ".parquet" for path in (out / "traces").rglob("*") if path.is_file())
