@@ -54,7 +54,7 @@ def _group(name: str) -> str:
     for group in registry.OURS:
         if registry.folded(name) in (registry.OURS[group] | registry.registered(group)):
             return group
-    if ":" not in name:
+    if not registry.is_target(name):
         known = [one for group in registry.OURS for one in (*registry.OURS[group], *registry.registered(group))]
         raise UsageError(f"check {name}: is no method and no problem; allowed: module:name, {', '.join(known)}")
     return "method" if "surrogate" in registry.arguments(registry.find(name)) else "problem"

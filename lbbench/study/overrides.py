@@ -5,7 +5,6 @@ Every usage error is found here, from the files in configs/ and the table in `ch
 
 import difflib
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,7 +18,6 @@ from lbbench.study.configs import PYTHON, load, options
 GROUPS = ("method", "problem")
 EXECUTION = "execution"  # a group as well, but of the study: it does not sweep
 GROWTHS = ("g", "b")
-TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -259,7 +257,7 @@ def pick(key: str, names: Sequence[str], allowed: Mapping[str, str]) -> list[str
     """Names of a group, folded: `A-GP-UCB` is agpucb, `LB` is lb. A target, `module:name`, is a name as it is."""
     picked = []
     for name in names:
-        if key in GROUPS and TARGET.fullmatch(name):
+        if key in GROUPS and registry.is_target(name):
             picked.append(name)
             continue
         folded = registry.folded(name)

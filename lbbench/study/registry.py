@@ -4,6 +4,7 @@ import functools
 import importlib
 import importlib.metadata
 import inspect
+import re
 import sys
 from typing import Any
 
@@ -49,14 +50,19 @@ def registered(group: str) -> dict[str, str]:
 
 def is_plugin(group: str, name: str) -> bool:
     """Is it a method or problem that is registered, or a target?"""
-    return group in OURS and (":" in name or name in registered(group))
+    return group in OURS and (is_target(name) or name in registered(group))
+
+
+def is_target(name: str) -> bool:
+    """Is a name of the form `module:name`?"""
+    return bool(re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", name))
 
 
 def target(group: str, name: str) -> str:
     """What a method or problem is, as `module:name`. Raises `UsageError` for a name that nothing here has."""
     if found := OURS[group].get(name) or registered(group).get(name):
         return found
-    if ":" not in name:
+    if not is_target(name):
         raise UsageError(f"{printable(name)} cannot be imported: no installed package registers it")
     return name
 
