@@ -1,25 +1,18 @@
 """Ask and tell: an initial design, then one method's suggestions."""
 
 import copy
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import numpy as np
-from numpy.random import Generator
 
-from lbbench.acquisition import Acquisition, Maximiser
+from lbbench.acquisition import Acquisition
 from lbbench.domain import Array, Domain, Points, Pool
 from lbbench.errors import NumericalError
 from lbbench.gp.data import Data
+from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Method, Step
-
-
-def generator(seed: int, *purpose: int | str) -> Generator:
-    """The random generator of a run's `seed` for one purpose, such as `("step", 12)`; purposes are independent."""
-    key = tuple(part if isinstance(part, int) else zlib.crc32(part.encode()) for part in purpose)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+from lbbench.streams import Stream, generator
 
 
 @dataclass
@@ -37,16 +30,15 @@ class AskTell:
     seed: int = 0
     initial: int = 10
     maximiser: Maximiser = field(default_factory=Maximiser)
+    standardise: bool = True
 
     def __post_init__(self) -> None:
         if isinstance(self.domain, Pool):
             self.initial = min(self.initial, self.domain.size)
-        self.data = Data(self.domain)
+        self.data = Data(self.domain, self.standardise)
         self.t = -self.initial
         self.started = False
-        self._rng = generator(self.seed, "steps")
-        self._bits = cast(np.random.PCG64, self._rng.bit_generator)
-        self._start = self._bits.state
+        self._steps = Stream(self.seed, "steps")
         self._design = self.domain.initial(self.initial, generator(self.seed, "design", self.name))
 
     def ask(self, chosen: Points | None = None) -> Step:
@@ -58,7 +50,7 @@ class AskTell:
         if self.t < 0:
             return Step(point=self._design[[self.t]] if chosen is None else chosen)
         self.begin()
-        rng = self._generator()
+        rng = self._steps.at(self.t + 1)
 
         def maximise(acquisition: Acquisition) -> Points:
             return self.maximiser(acquisition, self.domain, self.data.best, rng) if chosen is None else chosen
@@ -86,12 +78,6 @@ class AskTell:
             raise NumericalError("no value of the initial design is finite")
         self.method.start(self.data)
         self.started = True
-
-    def _generator(self) -> Generator:
-        """The generator of the next step: the run's, 2⁶⁴ draws on from that of the last, faster than a new one."""
-        self._bits.state = self._start
-        self._bits.advance((self.t + 1) << 64)
-        return self._rng
 
     def tell(self, step: Step, y: float) -> Step:
         """Take in the value y, in raw units, at the step's point; returns the step with what followed from it."""

@@ -75,9 +75,16 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """A finite set of candidates, `(m, d)` in user units; each column is scaled by its own minimum and maximum."""
+    """A finite set of candidates, `(m, d)` in user units.
+
+    Each column is scaled to the unit cube by its own minimum and maximum, or by those in `limits`, `(d,)` each.
+    `covariance`, `(m, m)`, is what is known beforehand of how values at the candidates vary, for a kernel that is given
+    by it and by no length scale.
+    """
 
     candidates: Array
+    limits: tuple[Array, Array] | None = None
+    covariance: Array | None = None
 
     @property
     def dim(self) -> int:
@@ -90,7 +97,7 @@ class Pool:
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        return self.candidates.min(0), self.candidates.max(0)
+        return self.limits or (self.candidates.min(0), self.candidates.max(0))
 
     @cached_property
     def coordinates(self) -> Array:

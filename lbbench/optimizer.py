@@ -18,8 +18,10 @@ from lbbench.methods.base import Step
 from lbbench.problems.base import Problem
 from lbbench.study import build, files
 from lbbench.study.checks import boolean, check_by, integer
+from lbbench.study.overrides import last
 from lbbench.study.settings import own
 
+KNOWN = {"method.lengthscale": "auto", "gp.norm": "auto", "gp.regulariser": "noise"}  # what rests on the objective
 VERSION = 1  # of the files that `Optimizer.save` writes
 SAME = 1e-6  # of an input's range: a point this near to a pending one, or to a candidate, is meant to be that
 
@@ -59,10 +61,13 @@ class Optimizer:
         self.minimise = bool(check_by(boolean, "minimise", str(minimise)))
         self.seed = int(str(check_by(integer(at_least=0), "seed", str(seed))))
         self.settings = own(str(method), {"name": "own", "initial": 10, "noise_std": 0.0}, settings)
-        if self.settings.get("method.lengthscale") == "auto":
-            raise UsageError("lengthscale=auto needs an objective that is known; give the length scale to use")
-        problem = Problem("own", self.domain, _unknown, math.nan, self.settings["problem"]["noise_std"])
-        self._play = build.asktell(self.settings, problem, self.seed)
+        for key, value in KNOWN.items():
+            if self.settings.get(key) == value:
+                name = last(key)
+                raise UsageError(f"{name}={value} needs an objective that is known; give another {name}=")
+        build.suits(self.settings, self.domain)
+        self._problem = Problem("own", self.domain, _unknown, math.nan, self.settings["problem"]["noise_std"])
+        self._play = build.asktell(self.settings, self._problem, self.seed)
         self._sign = -1.0 if self.minimise else 1.0
         self._events: list[dict[str, Any]] = []
         self._pending: list[Pending] = []
@@ -155,7 +160,7 @@ class Optimizer:
         lengthscale = self.chosen(lengthscale)
         data = self._play.data
         points = self._points(np.atleast_2d(np.asarray(x, dtype=float)))
-        mean, std = build.surrogate(self.settings, 0.0).fit(data, lengthscale).predict(points)
+        mean, std = build.surrogate(self.settings, self._problem).fit(data, lengthscale).predict(points)
         return self._sign * (data.mean + data.std * mean), data.std * std
 
     def save(self, path: str | os.PathLike[str]) -> None:

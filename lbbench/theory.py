@@ -19,7 +19,9 @@ dim, effective_dim    d, d̂      number of inputs; d̂ = d for the RBF kernel, 
 ====================  ========  ======================================================================
 """
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,10 +73,32 @@ def inflated_norm(norm: float, lengthscale: float, lengthscale0: float, dim: int
 def confidence_width(norm: float, noise_std: float, regulariser: float, information_gain: float, delta: float) -> float:
     """β_t = B + (σ_N/√λ) √(2(I_{t−1} + ln(2/δ))), for noise in the units of the standardised objective.
 
-    Theorem 2.1 prints the band for λ = σ_N² and with "+ 1"; this is the form for any λ (Abbasi-Yadkori 2012), on the
-    realised information gain of the data.
+    Theorem 2.1 prints the band for λ = σ_N² and with "+ 1"; this is `tight_width`, with half of δ for the band.
     """
-    return norm + noise_std * math.sqrt(2.0 * (information_gain + math.log(2.0 / delta)) / regulariser)
+    return tight_width(norm, noise_std, regulariser, information_gain, delta / 2.0)
+
+
+def tight_width(norm: float, noise_std: float, regulariser: float, information_gain: float, delta: float) -> float:
+    """β_t = B + (σ_N/√λ) √(ln det(I + K/λ) + 2 ln(1/δ)), on the realised information gain of the data, for any λ > 0.
+
+    Source: Abbasi-Yadkori 2012; Whitehouse, Wu and Ramdas 2023.
+    """
+    return norm + noise_std * math.sqrt(2.0 * (information_gain + math.log(1.0 / delta)) / regulariser)
+
+
+def igpucb_width(norm: float, noise_std: float, gamma: float, delta: float) -> float:
+    """β_t = B + R √(2(γ_{t−1} + 1 + ln(1/δ))), R = σ_N, of IGP-UCB (Chowdhury and Gopalan 2017, Theorem 3)."""
+    return norm + noise_std * math.sqrt(2.0 * (gamma + 1.0 + math.log(1.0 / delta)))
+
+
+def gpts_width(norm: float, noise_std: float, gamma: float, delta: float) -> float:
+    """v_t = B + R √(2(γ_{t−1} + 1 + ln(2/δ))), R = σ_N, of GP-TS (Chowdhury and Gopalan 2017, Theorem 4)."""
+    return igpucb_width(norm, noise_std, gamma, delta / 2.0)
+
+
+def gpucb_width(norm: float, gamma: float, t: int, delta: float) -> float:
+    """β̃_t = √(2B² + 300 γ_{t−1} ln³(t/δ)) of GP-UCB (Srinivas, Krause, Kakade and Seeger 2010, Theorem 3)."""
+    return math.sqrt(2.0 * norm**2 + 300.0 * gamma * math.log(t / delta) ** 3)
 
 
 def noise_width(noise_std: float, candidates: int, t: int, delta: float) -> float:
@@ -86,8 +110,10 @@ def analytic_information_gain(n: int, lengthscale: float, dim: int, smoothness: 
     """Bound on the maximum information gain after n points, up to a constant factor that does not depend on θ.
 
     RBF (`smoothness` None): θ^{−d} (ln n)^{d+1} (Proposition 2.3); Matérn-ν: θ^{−d} n^{d/(2ν+d)} (ln n)^{2ν/(2ν+d)}
-    (Vakili et al. 2021).
+    (Vakili et al. 2021). Of no points it is 0.
     """
+    if n == 0:
+        return 0.0
     try:
         volume = float(lengthscale**-dim)
     except OverflowError:
@@ -122,19 +148,40 @@ def information_gain(covariance: Array, regulariser: float) -> float:
     return float(np.log(np.diag(factor)).sum())
 
 
+GREEDY_SHARE = 1.0 - math.exp(-1.0)  # of the largest gain, what a greedy choice has at least
+
+
 def greedy_information_gain(covariance: Array, regulariser: float, n: int) -> tuple[float, list[int]]:
     """Information gain of n points (repeats allowed) picked one by one where the posterior variance is largest.
 
     `covariance` is the prior `(m, m)` over the candidates. Returns the gain and the indices. The gain is a submodular
-    function of the points, so it is at least (1 − 1/e) of the largest that n points can have (Nemhauser et al. 1978;
-    Srinivas et al. 2010, §4).
+    function of the points, so it is at least `GREEDY_SHARE` of the largest that n points can have (Nemhauser et al.
+    1978; Srinivas et al. 2010, §4).
     """
+    picked = list(itertools.islice(greedy_choices(covariance, regulariser), n))
+    return (picked[-1][0] if picked else 0.0), [i for _, i in picked]
+
+
+def greedy_choices(covariance: Array, regulariser: float) -> Iterator[tuple[float, int]]:
+    """The choices of `greedy_information_gain`, without end: the gain so far, and the index."""
     remaining = np.array(covariance, dtype=float)
-    gain, chosen = 0.0, []
-    for _ in range(n):
-        i = int(np.argmax(np.diag(remaining)))
-        variance = remaining[i, i]
+    gain = 0.0
+    while True:
+        i = int(remaining.diagonal().argmax())
+        variance = float(remaining[i, i])
         gain += 0.5 * math.log1p(variance / regulariser)
-        remaining -= np.outer(remaining[i], remaining[i]) / (variance + regulariser)
-        chosen.append(i)
-    return gain, chosen
+        remaining -= np.outer(remaining[i], remaining[i] / (variance + regulariser))
+        yield gain, i
+
+
+NEGLIGIBLE = 1e-14  # of the largest eigenvalue: what is below cannot be told from 0
+
+
+def rkhs_norm(f: Array, covariance: Array) -> float:
+    """‖f‖_k = √(fᵀK⁻¹f) of a function with values `(m,)` on points whose kernel matrix is `covariance`, `(m, m)`.
+
+    It is the least norm of any function with these values. Eigenvalues of K that are `NEGLIGIBLE` are left out.
+    """
+    eigenvalues, axes = np.linalg.eigh(covariance)
+    kept = eigenvalues > NEGLIGIBLE * len(f) * eigenvalues[-1]
+    return float(np.sqrt(((axes.T @ f)[kept] ** 2 / eigenvalues[kept]).sum()))

@@ -9,11 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lbbench.acquisition import UCB, Average, Maximiser, climb, distinct_best
+from lbbench.acquisition import UCB, Average
 from lbbench.domain import Box, Pool, sobol
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
 from lbbench.gp.posterior import posterior
+from lbbench.maximiser import Maximiser, climb, distinct_best
 
 REGULARISER = 1e-4
 MAXIMISE = Maximiser()

@@ -3,13 +3,14 @@ import math
 import numpy as np
 import pytest
 
-from lbbench.acquisition import UCB, Maximiser
+from lbbench.acquisition import UCB
 from lbbench.asktell import AskTell
 from lbbench.domain import Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
 from lbbench.gp.lengthscale_posterior import log_density
 from lbbench.gp.likelihood import Likelihood
+from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Surrogate
 from lbbench.methods.mcmc import MCMC
 from lbbench.problems.base import Problem

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from lbbench.asktell import generator
 from lbbench.domain import Box
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
 from lbbench.gp.likelihood import Likelihood
 from lbbench.gp.posterior import posterior
 from lbbench.growth import parse
+from lbbench.streams import generator
 from lbbench.study import build, loop
 from lbbench.study.overrides import plan
 from lbbench.study.settings import compose

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lbbench.acquisition import Maximiser
 from lbbench.asktell import AskTell
 from lbbench.domain import Box, Pool
 from lbbench.errors import NumericalError
@@ -23,6 +22,7 @@ from lbbench.gp.likelihood import Likelihood
 from lbbench.gp.linalg import JITTERS, safe_cholesky
 from lbbench.gp.posterior import posterior
 from lbbench.growth import parse
+from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Surrogate
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.study.registry import OURS, find

@@ -4,12 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lbbench.acquisition import Maximiser
 from lbbench.asktell import AskTell
 from lbbench.domain import Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
 from lbbench.gp.likelihood import Likelihood
+from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Surrogate
 from lbbench.methods.oracle import Oracle, estimate_lengthscale
 from lbbench.problems import materials

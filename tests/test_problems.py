@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from lbbench.asktell import generator
 from lbbench.domain import Box, Pool
 from lbbench.errors import UsageError
 from lbbench.problems.materials import DATASETS, agnp, autoam, crossedbarrel, p3ht, perovskite, require_data
 from lbbench.problems.synthetic import MICHALEWICZ_OPTIMA, berkenkamp, michalewicz
+from lbbench.streams import generator
 
 
 def test_berkenkamp():

@@ -57,11 +57,13 @@ class Data:
 
     `points` and `y` hold the n observations, `x` their unit-cube coordinates `(n, d)`, and `sqdist` all squared
     distances `(n, n)`, shared by the posteriors of every length scale; those are computed when asked for. So to append
-    costs the same however many observations there are.
+    costs the same however many observations there are. `mean` and `std` are what models take off the values and divide
+    them by: those of all values if these are to `standardise`, else 0 and 1.
     """
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, standardise: bool = True) -> None:
         self.domain = domain
+        self.standardise = standardise
         self.n = 0
         self._points = np.empty((0,), dtype=np.int64) if isinstance(domain, Pool) else np.empty((0, domain.dim))
         self._y = np.empty(0)
@@ -91,6 +93,8 @@ class Data:
             insort(self._best, (-value, i))
             del self._best[BEST:]
             self._all_equal &= value == self._y[0]
+        if not self.standardise:
+            return
         self.mean = self._total.mean * self.unit
         self.std = 1.0 if self._all_equal else self._spread()
         if self.std == 0.0:

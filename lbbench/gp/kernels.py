@@ -6,10 +6,12 @@ In u the kernels have a derivative without division by r, so duplicates need no 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from lbbench.domain import Array
+from lbbench.domain import Array, Pool
+from lbbench.errors import NumericalError
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,27 @@ def _rbf_curvature(u: Array) -> tuple[Array, Array, Array]:
     return value, -value, value
 
 
+def _of_distance(u: Array) -> Any:
+    raise NumericalError("kernel=empirical is the covariance of a pool, and has no length scale to choose")
+
+
+EMPIRICAL = Kernel("empirical", None, _of_distance, _of_distance, _of_distance)  # `covariance` of a pool has it
 KERNELS = {
     kernel.name: kernel
     for kernel in (
         Kernel("matern52", 2.5, _matern52, _matern52_derivative, _matern52_curvature),
         Kernel("matern32", 1.5, _matern32, _matern32_derivative, _matern32_curvature),
         Kernel("rbf", None, _rbf, _rbf_derivative, _rbf_curvature),  # exp(−r²/θ²): GPyTorch's ℓ is θ/√2
+        EMPIRICAL,
     )
 }
+
+
+def covariance(pool: Pool, kernel: Kernel, lengthscale: float, at: Any = slice(None)) -> Array:
+    """The kernel matrix of a pool, `(m, m)`, or its rows `at` some candidates."""
+    if kernel is not EMPIRICAL:
+        return kernel.value(pool.sqdist[at] / lengthscale**2)
+    if pool.covariance is None:
+        raise NumericalError("kernel=empirical needs a pool that has a covariance")
+    rows: Array = pool.covariance[at]
+    return rows

@@ -6,15 +6,16 @@ of the latent function; K + λI is the regularised kernel matrix.
 """
 
 import math
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg import blas
 from scipy.spatial.distance import cdist
 
 from lbbench.domain import Array, Points, Pool
 from lbbench.errors import NumericalError
 from lbbench.gp.data import Data
-from lbbench.gp.kernels import Kernel
+from lbbench.gp.kernels import EMPIRICAL, Kernel, covariance
 from lbbench.gp.linalg import invert_lower, multiply_lower, safe_cholesky, solve_lower
 
 FAR = 2.0**20  # standard deviations from 0, where digits of y are lost unless it is taken from an origin
@@ -34,6 +35,17 @@ class Posterior(Protocol):
 
     def predict(self, points: Points) -> tuple[Array, Array]:
         """Posterior mean and standard deviation at k points, both `(k,)`."""
+
+    def joint(self, points: Points) -> "Joint":
+        """The joint distribution of the values at k points."""
+
+
+class Joint(NamedTuple):
+    """A normal distribution: its mean, `(k,)`, a root R of its covariance RRᵀ, `(k, r)`, and the jitter of that."""
+
+    mean: Array
+    root: Array
+    jitter: float = 0.0
 
 
 def posterior(data: Data, kernel: Kernel, lengthscale: float, regulariser: float) -> "BoxPosterior | PoolPosterior":
@@ -97,6 +109,14 @@ class BoxPosterior:
             variance[block] = 1.0 - np.einsum("kn,kn->k", whitened, whitened)
         return mean, _std(variance)
 
+    def joint(self, points: Points) -> Joint:
+        scaled = points / self.lengthscale
+        k = self.kernel.value(cdist(scaled, self._scaled, "sqeuclidean"))
+        mean = k @ self._weights
+        whitened = multiply_lower(self.inverse, k, overwrite=True)
+        covariance = self.kernel.value(cdist(scaled, scaled, "sqeuclidean")) - whitened @ whitened.T
+        return Joint(mean, *safe_cholesky(covariance, self.lengthscale))
+
     def expand(self, points: Points, beta: float = 1.0) -> tuple[Array, Array, Array]:
         """μ + βσ with its gradient and its Hessian: `(k,)`, `(k, d)` and `(k, d, d)`.
 
@@ -147,7 +167,8 @@ class PoolPosterior:
         self._base: Array | None = None  # None: the prior, of which only the rows in use are computed
         self._rows = np.empty((0, self.pool.size))
         self._used = 0
-        self._variance = np.ones(self.pool.size)
+        self._variance = np.ones(self.pool.size) if kernel is not EMPIRICAL else self._prior_rows().diagonal().copy()
+        self._root: PoolRoot | None = None
         self._response = np.zeros((2, self.pool.size))  # to y, and to the constant 1
         self._predicted = np.zeros(self.pool.size), np.ones(self.pool.size)
 
@@ -196,16 +217,16 @@ class PoolPosterior:
         self.jitter = max(self.jitter, jitter)
         self._append(rows)
 
-    def _prior_rows(self, at: Points | int) -> Array:
+    def _prior_rows(self, at: Points | int | slice = slice(None)) -> Array:
         if self._base is not None:
             return self._base[at]
-        return self.kernel.value(self.pool.sqdist[at] / self.lengthscale**2)
+        return covariance(self.pool, self.kernel, self.lengthscale, at)
 
     def _append(self, rows: Array) -> None:
         used = self._used + len(rows)
         if used > self.pool.size:
             v = np.concatenate([self._rows[: self._used], rows])
-            self._base = self._prior_rows(np.arange(self.pool.size)) - v.T @ v
+            self._base = self._prior_rows() - v.T @ v
             self._used = 0
             return
         if used > len(self._rows):
@@ -218,6 +239,36 @@ class PoolPosterior:
     def predict(self, points: Points) -> tuple[Array, Array]:
         mean, std = self._predicted
         return mean[points], std[points]
+
+    def joint(self, points: Points) -> Joint:
+        self._root = self._root or PoolRoot(covariance(self.pool, self.kernel, self.lengthscale), self.regulariser)
+        self._root.update(self.data.points[: self.n])
+        return Joint(self._predicted[0][points], self._root.matrix[points])
+
+
+class PoolRoot:
+    """A root R of the posterior covariance RRᵀ of a pool, `(m, r)`, in O(mr) an observation.
+
+    An observation with w = R's row at its candidate makes it R(I − c wwᵀ), c such that (I − c wwᵀ)² = I − wwᵀ/(wᵀw + λ)
+    (Potter's update: Bierman 1977, ch. V). So RRᵀ has no negative eigenvalue, however many there are.
+    """
+
+    def __init__(self, prior: Array, regulariser: float) -> None:
+        eigenvalues, axes = np.linalg.eigh(prior)
+        kept = eigenvalues > np.finfo(float).eps * eigenvalues[-1]
+        self.matrix = np.asfortranarray(axes[:, kept] * np.sqrt(eigenvalues[kept]))
+        self.regulariser = regulariser
+        self.n = 0
+
+    def update(self, points: Points) -> None:
+        """Take in, of all observed points `(n,)`, those that are new, one by one."""
+        for at in points[self.n :]:
+            w = self.matrix[at].copy()
+            square = float(w @ w)
+            if square > 0.0:
+                c = 1.0 / (square + self.regulariser + math.sqrt(self.regulariser * (square + self.regulariser)))
+                self.matrix = blas.dger(-c, self.matrix @ w, w, a=self.matrix, overwrite_a=1)
+        self.n = len(points)
 
 
 def _std(variance: Array) -> Array:

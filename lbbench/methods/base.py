@@ -65,6 +65,13 @@ class Method(Protocol):
         """
 
 
+def within_widest(beta: float) -> float:
+    """A confidence width. Raises `NumericalError` if it is beyond `WIDEST`."""
+    if not beta <= WIDEST:
+        raise NumericalError(f"the confidence width β is {beta:g}, beyond {WIDEST:g}")
+    return beta
+
+
 @dataclass(frozen=True)
 class Surrogate:
     """The GP and the confidence band that all methods share.
@@ -93,17 +100,26 @@ class Surrogate:
 
     def width(self, data: Data, norm: float, information_gain: float) -> float:
         """β for a candidate that believes in `norm`. Raises `NumericalError` if it is beyond `WIDEST`."""
-        beta = norm
-        if self.beta == "theory":
-            beta = confidence_width(norm, self.noise_std / data.std, self.regulariser, information_gain, self.delta)
-        if not beta <= WIDEST:
-            raise NumericalError(f"the confidence width β is {beta:g}, beyond {WIDEST:g}")
-        return beta
+        if self.beta == "fixed":
+            return within_widest(norm)
+        noise_std = self.noise_std / data.std
+        return within_widest(confidence_width(norm, noise_std, self.regulariser, information_gain, self.delta))
 
     def step(self, data: Data, fitted: Posterior, norm: float, maximise: Maximise, jitter: float = 0.0) -> Step:
         """One step of GP-UCB with a fitted model; `jitter` is what a likelihood needed to find its length scale."""
         beta = self.width(data, norm, fitted.information_gain)
-        point = maximise(UCB(fitted, beta))
+        return self.record(data, fitted, maximise(UCB(fitted, beta)), norm, beta, jitter)
+
+    def record(
+        self,
+        data: Data,
+        fitted: Posterior,
+        point: Points,
+        norm: float | None = None,
+        beta: float | None = None,
+        jitter: float = 0.0,
+    ) -> Step:
+        """The step to a point that was chosen with a fitted model."""
         mean, std = fitted.predict(point)
         return Step(
             point=point,

@@ -2,7 +2,6 @@
 
 import functools
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
@@ -11,32 +10,18 @@ from lbbench.domain import Points, Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import Kernel
 from lbbench.gp.likelihood import Likelihood
-from lbbench.methods.base import Maximise, Step, Surrogate
+from lbbench.methods.told import Told
 from lbbench.problems.base import Problem
 
 DRAWN = 10_000  # uniform points in a box
 LEAST = 20  # points to fit, however small the pool
 
 
-@dataclass
-class Oracle:
-    """One length scale throughout, such as that of `estimate_lengthscale`; the data do not change it."""
+class Oracle(Told):
+    """GP-UCB as the methods play it which are not told the length scale, with their β."""
 
-    surrogate: Surrogate
-    lengthscale: float
-
-    def start(self, data: Data) -> None:
-        """Fit the initial design."""
-        self._posterior = self.surrogate.fit(data, self.lengthscale)
-
-    def suggest(self, data: Data, t: int, maximise: Maximise, rng: Generator) -> Step:
-        """One step of GP-UCB with the fixed length scale."""
-        self._posterior.update()
-        return self.surrogate.step(data, self._posterior, self.surrogate.norm, maximise)
-
-    def observe(self, step: Step, t: int, y: float) -> Step:
-        """Nothing to learn beyond the data."""
-        return step
+    def width(self, data: Data) -> float:
+        return self.surrogate.width(data, self.surrogate.norm, self.posterior.information_gain)
 
 
 @functools.cache  # a problem and a kernel are what they are, so this is computed once per process

@@ -1,5 +1,6 @@
 """What a problem is."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ class Problem:
 
     `evaluate` maps user-unit coordinates `(k, d)` to values `(k,)`. It is called with points of `domain` only.
     `optimum` is the maximum over the domain, NaN if it is not known, and `noise_std` the standard deviation of what is
-    added to each value.
+    added to each value. `lengthscale` is the θ that methods are told which are told one, in unit-cube units, such as
+    that of the kernel it was drawn with; NaN if there is none.
     """
 
     name: str
@@ -20,3 +22,4 @@ class Problem:
     evaluate: Callable[[Array], Array]
     optimum: float
     noise_std: float = 0.0
+    lengthscale: float = math.nan

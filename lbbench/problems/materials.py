@@ -4,6 +4,7 @@ import importlib.util
 
 import numpy as np
 
+from lbbench.domain import Pool
 from lbbench.errors import UsageError
 from lbbench.problems.base import Problem
 from lbbench.problems.tables import tabulated
@@ -54,4 +55,5 @@ def _pool(name: str, noise_std: float) -> Problem:
     import bocode
 
     dataset = getattr(bocode, DATASETS[name])()
-    return tabulated(name, dataset.candidates.numpy(), np.asarray(dataset.values.numpy(), dtype=float), noise_std)
+    pool = Pool(np.ascontiguousarray(dataset.candidates.numpy(), dtype=float))
+    return tabulated(name, pool, np.asarray(dataset.values.numpy(), dtype=float), noise_std)

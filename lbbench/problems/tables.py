@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,19 +50,18 @@ def csv(
     values = complete(Path(path), numbers(Path(path), table[[target]]))[target]
     means = values.groupby([inputs[name] for name in inputs], sort=False).mean()
     candidates = np.array([np.atleast_1d(key) for key in means.index], dtype=float)
-    return tabulated("csv", candidates, means.to_numpy() * (1.0 if maximize else -1.0), noise_std)
+    return tabulated("csv", Pool(candidates), means.to_numpy() * (1.0 if maximize else -1.0), noise_std)
 
 
-def tabulated(name: str, candidates: Array, values: Array, noise_std: float) -> Problem:
-    """The problem of finding the largest of the values `(m,)` of candidates `(m, d)`, which all differ."""
-    candidates = np.ascontiguousarray(candidates, dtype=float)
-    index = {row.tobytes(): i for i, row in enumerate(candidates)}
+def tabulated(name: str, pool: Pool, values: Array, noise_std: float, lengthscale: float = math.nan) -> Problem:
+    """The problem of finding the largest of the values `(m,)` of a pool's candidates, which all differ."""
+    index = {row.tobytes(): i for i, row in enumerate(np.ascontiguousarray(pool.candidates))}
 
     def evaluate(x: Array) -> Array:
         found: Array = values[[index[row.tobytes()] for row in np.ascontiguousarray(x)]]
         return found
 
-    return Problem(name, Pool(candidates), evaluate, float(values.max()), noise_std)
+    return Problem(name, pool, evaluate, float(values.max()), noise_std, lengthscale)
 
 
 def digest_of(path: str) -> str:

@@ -33,6 +33,6 @@ def optimal_lengthscale(variant: Variant) -> float | None:
     if variant.problem not in registry.OURS["problem"]:
         return None
     try:
-        return build.optimal_lengthscale(variant.settings)
+        return build.optimal_lengthscale(variant.settings, build.problem(variant.settings))
     except UsageError:
         return None

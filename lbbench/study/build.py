@@ -1,28 +1,39 @@
 """From settings to the objects of a run: problem, method, and what asks and tells."""
 
 import functools
+import math
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from lbbench import growth
-from lbbench.acquisition import Maximiser
-from lbbench.asktell import AskTell, generator
+from lbbench.asktell import AskTell
+from lbbench.domain import Domain, Pool
 from lbbench.errors import ObjectiveError, UsageError
-from lbbench.gp.kernels import KERNELS
+from lbbench.gp.kernels import EMPIRICAL, KERNELS, covariance
+from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.problems.base import Problem
 from lbbench.problems.materials import require_data
 from lbbench.problems.python import objective as own_objective
+from lbbench.streams import generator
 from lbbench.study import registry
+from lbbench.study.overrides import last
 from lbbench.study.settings import Settings
+from lbbench.theory import rkhs_norm
 
 
-def problem(settings: Settings) -> Problem:
-    """The objective of a run; the same object for the same settings, so that a worker loads data once."""
-    own = {key: value for key, value in settings["problem"].items() if key not in ("name", "initial")}
+def problem(settings: Settings, seed: int = 0) -> Problem:
+    """The objective of a run; the same object for the same settings, so that a worker loads data once.
+
+    One that is made anew for each seed is that of `seed`.
+    """
+    own = {key: value for key, value in settings["problem"].items() if key not in ("name", "initial", "standardise")}
+    if "seed" in registry.arguments(registry.find(registry.target("problem", settings.problem))):
+        own["seed"] = seed
     return _problem(settings.problem, tuple(sorted(own.items())))
 
 
@@ -46,14 +57,41 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
         raise UsageError(
             f"{where} makes no lbbench.problems.base.Problem; a function of a point needs an argument for it"
         )
+    if "seed" in given and math.isnan(built.optimum):
+        raise UsageError(f"{where} makes another problem for each seed, so each must tell its optimum")
     return replace(built, name=name, noise_std=noise_std)
 
 
-def require(settings: Settings) -> None:
-    """Raises `UsageError` if the data of a run's problem are not there."""
+def require(settings: Settings, seeds: Iterable[int] = (0,)) -> None:
+    """Raises `UsageError` if the data of a run's problem are not there, or its settings ask for what that has not."""
     require_data(settings.problem)
-    if settings.problem == "csv" or registry.is_plugin("problem", settings.problem):
-        problem(settings)
+    theirs = settings.get("problem.path") is not None or registry.is_plugin("problem", settings.problem)
+    if theirs or any(settings.get(key) == value for key, value in POOLED.items()):
+        for seed in seeds:
+            suits(settings, problem(settings, seed).domain)
+    for key, value in RAW.items():
+        if settings.get(key) == value and settings.get("problem.standardise") is not False:
+            raise UsageError(f"{last(key)}={value} is for problems with standardise=false, not {settings.problem}")
+
+
+POOLED = {"gp.kernel": "empirical", "gp.norm": "auto", "method.information_gain": "greedy"}  # what needs a pool
+RAW = {"gp.norm": "auto", "gp.regulariser": "noise"}  # what is about values as they are
+CHOOSING = ("lb", "lnb", "agpucb", "mle", "mcmc")  # the methods that choose length scales
+
+
+def suits(settings: Settings, domain: Domain) -> None:
+    """Raises `UsageError` if the settings ask for what the domain has not."""
+    where = f"not {settings.problem}"
+    for key, value in POOLED.items():
+        if settings.get(key) == value and not isinstance(domain, Pool):
+            raise UsageError(f"{last(key)}={value} needs a pool of candidates, {where}")
+    if settings["gp"]["kernel"] != EMPIRICAL.name:
+        return
+    assert isinstance(domain, Pool)
+    if domain.covariance is None:
+        raise UsageError(f"kernel=empirical is for problems that have a covariance, such as sensors, {where}")
+    if settings.method in CHOOSING:
+        raise UsageError(f"method={settings.method} chooses length scales, and kernel=empirical has none")
 
 
 def signature(settings: Settings) -> dict[str, Any]:
@@ -73,18 +111,48 @@ def _signature(objective: Problem) -> dict[str, Any]:
     return {"x": points.tolist(), "f": values.tolist()}
 
 
-def optimal_lengthscale(settings: Settings) -> float:
-    """θ̂* for the problem, kernel and regulariser of a run."""
+def optimal_lengthscale(settings: Settings, objective: Problem) -> float:
+    """The objective's own length scale, or else θ̂* for the kernel and the regulariser of a run."""
     from lbbench.methods.oracle import estimate_lengthscale
 
-    gp = settings["gp"]
-    return estimate_lengthscale(problem(settings), KERNELS[gp["kernel"]], gp["regulariser"])
+    if not math.isnan(objective.lengthscale):
+        return objective.lengthscale
+    kernel = KERNELS[settings["gp"]["kernel"]]
+    if kernel is EMPIRICAL:
+        return 1.0  # which it has no use for
+    return estimate_lengthscale(objective, kernel, _regulariser(settings, objective))
 
 
-def surrogate(settings: Settings, noise_std: float) -> Surrogate:
-    """The GP and the confidence band of a run; `noise_std` is the objective's."""
+def surrogate(settings: Settings, objective: Problem) -> Surrogate:
+    """The GP and the confidence band of a run."""
+    own = {
+        "kernel": KERNELS[settings["gp"]["kernel"]],
+        "regulariser": _regulariser(settings, objective),
+        "norm": _norm(settings, objective),
+        "noise_std": objective.noise_std,
+    }
+    return Surrogate(**{**settings["gp"], **own})
+
+
+def _regulariser(settings: Settings, objective: Problem) -> float:
+    """λ: a number, the variance of the noise, or 1 + 2/T as in the analysis of IGP-UCB."""
+    asked = settings["gp"]["regulariser"]
+    if asked == "theory":
+        return 1.0 + 2.0 / float(settings["iterations"])
+    if asked == "noise" and objective.noise_std == 0.0:
+        raise UsageError(f"regulariser=noise needs noise, of which {objective.name} has none")
+    return float(objective.noise_std**2 if asked == "noise" else asked)
+
+
+def _norm(settings: Settings, objective: Problem) -> float:
+    """B: a number, or the objective's own under the kernel and its length scale."""
     gp = settings["gp"]
-    return Surrogate(**{**gp, "kernel": KERNELS[gp["kernel"]], "noise_std": noise_std})
+    if gp["norm"] != "auto":
+        return float(gp["norm"])
+    assert isinstance(objective.domain, Pool)
+    values = objective.evaluate(objective.domain.candidates)
+    lengthscale = optimal_lengthscale(settings, objective)
+    return rkhs_norm(values, covariance(objective.domain, KERNELS[gp["kernel"]], lengthscale))
 
 
 def method(settings: Settings, objective: Problem) -> Method:
@@ -92,11 +160,11 @@ def method(settings: Settings, objective: Problem) -> Method:
     own: dict[str, Any] = {key: value for key, value in settings["method"].items() if key != "name"}
     own |= {key: growth.parse(own[key]) for key in ("g", "b") if key in own}
     if own.get("lengthscale") == "auto":
-        own["lengthscale"] = optimal_lengthscale(settings)
+        own["lengthscale"] = optimal_lengthscale(settings, objective)
     if "theta0" in own and not registry.is_plugin("method", settings.method):
         own["shrinking"] = Shrinking(**{field.name: own.pop(field.name) for field in fields(Shrinking)})
     found = registry.find(registry.target("method", settings.method))
-    built: Method = found(surrogate=surrogate(settings, objective.noise_std), **own)
+    built: Method = found(surrogate=surrogate(settings, objective), **own)
     return built
 
 
@@ -109,4 +177,5 @@ def asktell(settings: Settings, objective: Problem, seed: int) -> AskTell:
         seed=seed,
         initial=settings["problem"]["initial"],
         maximiser=Maximiser(**settings["acquisition"]),
+        standardise=settings["problem"].get("standardise", True),
     )

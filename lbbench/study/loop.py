@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from lbbench.asktell import AskTell, generator
+from lbbench.asktell import AskTell
 from lbbench.errors import ObjectiveError, StepError, UsageError
 from lbbench.methods.base import Step
-from lbbench.problems.base import Problem
+from lbbench.streams import Stream
 from lbbench.study import build
 from lbbench.study.settings import Settings
 
@@ -28,7 +28,8 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
     with `on_nan` "skip" it is recorded, counts neither as best nor as regret, and is taken for the lowest value so far.
     What ends a run is raised as the cause of a `StepError`, and `UsageError` if a row is missing in the past.
     """
-    problem = build.problem(settings)
+    problem = build.problem(settings, seed)
+    noise = Stream(seed, "noise", problem.name)
     optimizer = build.asktell(settings, problem, seed)
     constant = {
         "problem": settings.problem,
@@ -53,7 +54,7 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
             x = optimizer.user(step)
             f = float(problem.evaluate(x[None])[0])
             evaluated = time.perf_counter()
-            y = f + _noise(problem, seed, t + optimizer.initial)
+            y = f + problem.noise_std * float(noise.at(t + optimizer.initial).standard_normal())
             if on_nan == "error" and not math.isfinite(y):
                 raise ObjectiveError(f"the objective is {y}; on_nan=skip goes on")
             step = _tell(optimizer, step, y)
@@ -86,9 +87,3 @@ def _tell(optimizer: AskTell, step: Step, y: float) -> Step:
 
 def _best(best: float, f: float) -> float:
     return max(best, f) if math.isfinite(f) else best
-
-
-def _noise(problem: Problem, seed: int, evaluation: int) -> float:
-    if problem.noise_std == 0.0:
-        return 0.0
-    return problem.noise_std * float(generator(seed, "noise", problem.name, evaluation).standard_normal())

@@ -20,6 +20,12 @@ OURS = {
         "mcmc": "lbbench.methods.mcmc:MCMC",
         "oracle": "lbbench.methods.oracle:Oracle",
         "random": "lbbench.methods.random:Random",
+        "igpucb": "lbbench.methods.igpucb:IGPUCB",
+        "gpucb": "lbbench.methods.gpucb:GPUCB",
+        "gpts": "lbbench.methods.gpts:GPTS",
+        "ei": "lbbench.methods.ei:GPEI",
+        "pi": "lbbench.methods.pi:GPPI",
+        "tight": "lbbench.methods.tight:Tight",
     },
     "problem": {
         "berkenkamp": "lbbench.problems.synthetic:berkenkamp",
@@ -30,10 +36,16 @@ OURS = {
         "crossedbarrel": "lbbench.problems.materials:crossedbarrel",
         "p3ht": "lbbench.problems.materials:p3ht",
         "perovskite": "lbbench.problems.materials:perovskite",
+        "rkhsrbf": "lbbench.problems.bandits:rkhsrbf",
+        "rkhsmatern": "lbbench.problems.bandits:rkhsmatern",
+        "gprbf": "lbbench.problems.bandits:gprbf",
+        "gpmatern": "lbbench.problems.bandits:gpmatern",
+        "rosenbrock": "lbbench.problems.bandits:rosenbrock",
+        "hartmann": "lbbench.problems.bandits:hartmann",
     },
 }
 SHARED = ("initial", "noise_std")  # the settings that all problems have
-GIVEN = ("name", "surrogate", *SHARED)  # what a run gives beside a plug-in's own settings
+GIVEN = ("name", "seed", "surrogate", *SHARED)  # what a run gives beside a plug-in's own settings
 
 
 def folded(name: str) -> str:

@@ -35,7 +35,7 @@ def runs(plan: Plan) -> list[Run]:
     found: dict[Path, Run] = {}
     for combination in plan.combinations:
         settings = compose(combination)
-        build.require(settings)
+        build.require(settings, combination.seeds)
         for seed in combination.seeds:
             run = Run(settings, seed, out, plan.swept)
             found.setdefault(run.path, run)

@@ -83,5 +83,11 @@ def _facts(settings: Settings) -> Iterator[str]:
     yield f"maximum       {'unknown' if math.isnan(problem.optimum) else format(problem.optimum, '.8g')}"
     if registry.is_plugin("problem", problem.name):  # whose evaluation may take long
         return
-    theta = build.optimal_lengthscale(settings)
-    yield f"length scale  θ̂* = {theta:.4g}, fits the best 1 % of the domain ({gp['kernel']}, λ = {gp['regulariser']:g})"
+    theta = build.optimal_lengthscale(settings, problem)
+    if math.isnan(problem.lengthscale):
+        what = f"θ̂* = {theta:.4g}, fits the best 1 % of the domain ({gp['kernel']}, λ = {gp['regulariser']})"
+    else:
+        what = f"θ = {theta:.4g}, its own"
+    yield f"length scale  {what}"
+    if not settings["problem"].get("standardise", True):
+        yield f"noise         standard deviation {problem.noise_std:.4g}"
