@@ -38,11 +38,11 @@ class Maximiser:
         assert isinstance(domain, Box)
         known = domain.unit(incumbents)
         raw = np.concatenate([sobol(self.raw_samples, domain.dim, rng), known, _around(known, rng)])
+        values = acquisition(raw)
+        _check(values)
         if not isinstance(acquisition, Smooth):
             return raw[[np.argmax(values)]]
         spacing = self.raw_samples ** (-1.0 / domain.dim)
-        values = acquisition(raw)
-        _check(values)
         return climb(acquisition, distinct_best(raw, values, self.restarts, 1.25 * spacing))
 
 

@@ -21,8 +21,8 @@ def lbbench(*arguments, cwd):
 
 
 WRONG = {
-    "run method=foo": ["method=foo", "agpucb, lb, lnb, mcmc, mle, oracle, random"],
-    "run problem=foo": ["problem=foo", "agnp, autoam, berkenkamp, crossedbarrel, csv, michalewicz, p3ht, perovskite"],
+    "run method=foo": ["method=foo", "agpucb, ei, gpts, gpucb, igpucb, lb, lnb, mcmc, mle, oracle, pi, random, tight"],
+    "run problem=foo": ["problem=foo", "agnp, autoam, berkenkamp, crossedbarrel, csv, gpmatern"],
     "run seeds=-1": ["seeds=-1", "a count", "a range", "a list"],
     "run iterations=0": ["iterations=0", "whole number from 1 up"],
     "run iterations=2.5": ["iterations=2.5", "whole number"],

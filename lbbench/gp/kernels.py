@@ -101,16 +101,22 @@ def _of_distance(u: Array) -> Any:
     raise NumericalError("kernel=empirical is the covariance of a pool, and has no length scale to choose")
 
 
-EMPIRICAL = Kernel("empirical", None, _of_distance, _of_distance, _of_distance)  # `covariance` of a pool has it
 KERNELS = {
     kernel.name: kernel
     for kernel in (
         Kernel("matern52", 2.5, _matern52, _matern52_derivative, _matern52_curvature),
         Kernel("matern32", 1.5, _matern32, _matern32_derivative, _matern32_curvature),
         Kernel("rbf", None, _rbf, _rbf_derivative, _rbf_curvature),  # exp(−r²/θ²): GPyTorch's ℓ is θ/√2
-        EMPIRICAL,
     )
 }
+
+
+EMPIRICAL = Kernel("empirical", None, _of_distance, _of_distance, _of_distance)  # what `Pool.covariance` says
+
+
+def named(name: str) -> Kernel:
+    """The kernel of that name."""
+    return EMPIRICAL if name == EMPIRICAL.name else KERNELS[name]
 
 
 def covariance(pool: Pool, kernel: Kernel, lengthscale: float, at: Any = slice(None)) -> Array:

@@ -12,7 +12,7 @@ from lbbench import growth
 from lbbench.asktell import AskTell
 from lbbench.domain import Domain, Pool
 from lbbench.errors import ObjectiveError, UsageError
-from lbbench.gp.kernels import EMPIRICAL, KERNELS, covariance
+from lbbench.gp import kernels
 from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
@@ -85,7 +85,7 @@ def suits(settings: Settings, domain: Domain) -> None:
     for key, value in POOLED.items():
         if settings.get(key) == value and not isinstance(domain, Pool):
             raise UsageError(f"{last(key)}={value} needs a pool of candidates, {where}")
-    if settings["gp"]["kernel"] != EMPIRICAL.name:
+    if settings["gp"]["kernel"] != kernels.EMPIRICAL.name:
         return
     assert isinstance(domain, Pool)
     if domain.covariance is None:
@@ -117,8 +117,8 @@ def optimal_lengthscale(settings: Settings, objective: Problem) -> float:
 
     if not math.isnan(objective.lengthscale):
         return objective.lengthscale
-    kernel = KERNELS[settings["gp"]["kernel"]]
-    if kernel is EMPIRICAL:
+    kernel = kernels.named(settings["gp"]["kernel"])
+    if kernel is kernels.EMPIRICAL:
         return 1.0  # which it has no use for
     return estimate_lengthscale(objective, kernel, _regulariser(settings, objective))
 
@@ -126,7 +126,7 @@ def optimal_lengthscale(settings: Settings, objective: Problem) -> float:
 def surrogate(settings: Settings, objective: Problem) -> Surrogate:
     """The GP and the confidence band of a run."""
     own = {
-        "kernel": KERNELS[settings["gp"]["kernel"]],
+        "kernel": kernels.named(settings["gp"]["kernel"]),
         "regulariser": _regulariser(settings, objective),
         "norm": _norm(settings, objective),
         "noise_std": objective.noise_std,
@@ -152,7 +152,7 @@ def _norm(settings: Settings, objective: Problem) -> float:
     assert isinstance(objective.domain, Pool)
     values = objective.evaluate(objective.domain.candidates)
     lengthscale = optimal_lengthscale(settings, objective)
-    return rkhs_norm(values, covariance(objective.domain, KERNELS[gp["kernel"]], lengthscale))
+    return rkhs_norm(values, kernels.covariance(objective.domain, kernels.named(gp["kernel"]), lengthscale))
 
 
 def method(settings: Settings, objective: Problem) -> Method:

@@ -18,6 +18,7 @@ from lbbench.study.configs import PYTHON, load, options
 GROUPS = ("method", "problem")
 EXECUTION = "execution"  # a group as well, but of the study: it does not sweep
 GROWTHS = ("g", "b")
+ALIASES = {"trials": "seeds"}  # other words for a key
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ def read(arguments: Sequence[str]) -> dict[str, list[str]]:
         key, equals, text = argument.partition("=")
         if not equals or not key:
             raise UsageError(f"'{printable(argument)}' is not of the form key=value, such as method=lb")
+        key = ALIASES.get(key, key)
         if key in overrides:
             name = printable(key)
             hint = "" if last(key) in load("config")["study"] else f"; to sweep, separate values by commas: {name}=…,…"
