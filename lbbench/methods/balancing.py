@@ -4,6 +4,7 @@
 LB and LNB are `Balancing` with a schedule of candidates each.
 """
 
+import bisect
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -57,12 +58,8 @@ class Balancer:
         self.schedule, self.regret, self.noise, self.unit = schedule, regret, noise, unit
         self.introduced: set[Candidate] = set()
         self.records: dict[Candidate, Record] = {}
+        self.candidates: list[Candidate] = []  # U in the order of ties: the longest θ first, then the smallest norm
         self._introduce(1)
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        """The set U in the order in which ties are broken: the longest length scale first, then the smallest norm."""
-        return sorted(self.records, key=lambda u: (-u.lengthscale, u.norm))
 
     def choose(self) -> Candidate:
         """Line 3: u_t = argmin R^u(|S_u| + 1)."""
@@ -92,6 +89,7 @@ class Balancer:
         ]
         for u in eliminated:
             del self.records[u]
+            self.candidates.remove(u)
         return eliminated
 
     def _introduce(self, t: int) -> None:
@@ -99,6 +97,7 @@ class Balancer:
             if u not in self.introduced:
                 self.introduced.add(u)
                 self.records[u] = Record(self.regret(1, u))
+                bisect.insort(self.candidates, u, key=lambda u: (-u.lengthscale, u.norm))
 
 
 SIGMA_FACTOR = {"posterior": 1.0, "posterior2": 2.0}
@@ -155,8 +154,9 @@ class Balancing:
             u = Candidate(step.lengthscale, step.norm)
             if u in self._balancer.records:
                 eliminated = self._balancer.observe(u, t, y, step.width)
-        kept = {u.lengthscale for u in self._balancer.candidates}
-        self._posteriors = {theta: fitted for theta, fitted in self._posteriors.items() if theta in kept}
+        if eliminated:
+            kept = {u.lengthscale for u in self._balancer.candidates}
+            self._posteriors = {theta: fitted for theta, fitted in self._posteriors.items() if theta in kept}
         return replace(step, eliminated=tuple(u.lengthscale for u in eliminated))
 
     def _posterior(self, data: Data, lengthscale: float) -> Posterior:

@@ -17,6 +17,7 @@ class LNB(Balancing):
 
     def candidates(self, schedule: Schedule, t: int) -> Iterator[Candidate]:
         """The cross of length scales and norms that g(t) and b(t) allow."""
+        norms = [self.surrogate.norm * math.exp(j) for j in range(1 + candidate_count(self.b(t), 1.0))]
         for lengthscale in schedule.candidates(t):
-            for j in range(1 + candidate_count(self.b(t), 1.0)):
-                yield Candidate(lengthscale, self.surrogate.norm * math.exp(j))
+            for norm in norms:
+                yield Candidate(lengthscale, norm)
