@@ -174,14 +174,11 @@ def greedy_choices(covariance: Array, regulariser: float) -> Iterator[tuple[floa
         yield gain, i
 
 
-NEGLIGIBLE = 1e-14  # of the largest eigenvalue: what is below cannot be told from 0
-
-
 def rkhs_norm(f: Array, covariance: Array) -> float:
     """‖f‖_k = √(fᵀK⁻¹f) of a function with values `(m,)` on points whose kernel matrix is `covariance`, `(m, m)`.
 
-    It is the least norm of any function with these values. Eigenvalues of K that are `NEGLIGIBLE` are left out.
+    It is the least norm of any function with these values. Eigenvalues of K that cannot be told from 0 are left out.
     """
     eigenvalues, axes = np.linalg.eigh(covariance)
-    kept = eigenvalues > NEGLIGIBLE * len(f) * eigenvalues[-1]
+    kept = eigenvalues > np.finfo(float).eps * len(f) * eigenvalues[-1]
     return float(np.sqrt(((axes.T @ f)[kept] ** 2 / eigenvalues[kept]).sum()))
