@@ -293,20 +293,28 @@ def show(overrides: Overrides = None) -> None:
 
 @app.command()
 def findings(overrides: Overrides = None) -> None:
-    """Check the paper's findings on traces. Those of +experiment=findings; writes <out>/findings.md.
+    """Check a paper's findings on traces. Those of +experiment=findings, or =bandits; writes <out>/findings.md.
 
     lbbench findings
     """
-    from lbbench.study.overrides import plan
+    from lbbench.study.overrides import pick, plan, read
 
-    line = ["+experiment=findings", *(overrides or [])]
+    line = overrides or []
+    if (preset := read(line).get("+experiment")) is None:
+        preset, line = ["findings"], ["+experiment=findings", *line]
     planned = plan(line)
-    from lbbench.report.findings import write
-    from lbbench.report.selection import command_line
-    from lbbench.study.runner import runs
-
     file = Path(planned.study["out"]).expanduser() / "findings.md"
-    write(runs(planned), file, command_line(*line))
+    if pick("+experiment", preset, {"findings": "", "bandits": ""}) == ["bandits"]:
+        from lbbench.report import bandits
+        from lbbench.report.collection import Collection
+
+        bandits.write(Collection.at(file.parent), line, file)
+    else:
+        from lbbench.report.findings import write
+        from lbbench.report.selection import command_line
+        from lbbench.study.runner import runs
+
+        write(runs(planned), file, command_line(*line))
     typer.echo(f"wrote {file}")
 
 

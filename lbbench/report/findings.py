@@ -1,9 +1,7 @@
 """The paper's five findings, checked on traces and written as Markdown."""
 
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,17 +9,17 @@ import pandas as pd
 from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.oracle import DRAWN, estimate_lengthscale, fit_best
-from lbbench.report.stats import final, paired, standard_error
+from lbbench.report import document
+from lbbench.report.document import TIE, conclude, mean, provenance, verdict
+from lbbench.report.stats import final, paired
 from lbbench.report.style import LABELS
 from lbbench.report.tables import Table, markdown, plus_minus
 from lbbench.study import build, traces
 from lbbench.study.run import Run
 
-MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
 PROBLEMS = ("berkenkamp", "michalewicz", "agnp", "crossedbarrel")
 BASELINES = ("mle", "mcmc", "agpucb")
 DEFAULTS = {"elimination": "prior", "theta0": "mle", "g": "sqrt(t)", "sampler": "quadrature"}
-TIE = 2.0  # paired differences within this many standard errors are a tie
 STUCK = 0.05  # simple regret above which a run on berkenkamp has not found the peak; x = 1 leaves 0.145
 
 
@@ -68,13 +66,11 @@ class Finals:
 
 
 def write(runs: Sequence[Run], file: Path, command: str) -> None:
-    """Write the findings on the given runs to a Markdown file; what stands below `MARKER` in it is kept.
+    """Write the findings on the given runs to a Markdown file; what is written by hand in it is kept.
 
     `command` is what `lbbench run` makes the runs with. Raises `UsageError` if a run has no trace yet.
     """
-    text = "\n".join(report(Finals(runs, command)))
-    kept = file.read_text(encoding="utf-8").partition(MARKER)[2] if file.exists() else "\n"
-    file.write_text(f"{text}\n{MARKER}{kept}", encoding="utf-8")
+    document.write(report(Finals(runs, command)), file)
 
 
 def report(finals: Finals) -> Iterator[str]:
@@ -82,7 +78,7 @@ def report(finals: Finals) -> Iterator[str]:
     yield "# The paper's findings, checked"
     yield ""
     yield f"Made by `lbbench run {finals.command}` and `lbbench findings` from {len(finals.runs)} runs"
-    yield f"({_provenance(finals.metadata)})."
+    yield f"({provenance(finals.metadata)})."
     yield f"Settings: {', '.join(f'{key}={value}' for key, value in finals.gp.items())}; all others as in configs/."
     yield ""
     yield f"T = {finals.iterations} steps after the initial design. Means ± standard errors over seeds. Differences are"
@@ -93,39 +89,17 @@ def report(finals: Finals) -> Iterator[str]:
     yield ""
 
 
-def _provenance(metadata: Sequence[dict[str, Any]]) -> str:
-    """Commits, versions and processors of the runs."""
-    names = ("numpy", "scipy", "botorch")
-    commits = sorted({str(run.get("commit"))[:10] for run in metadata})
-    versions = [run.get("versions", {}) for run in metadata]
-    libraries = sorted({", ".join(f"{name} {own.get(name)}" for name in names) for own in versions})
-    processors = sorted({str(run.get("cpu")) for run in metadata})
-    return f"commit {', '.join(commits)}; {'; '.join(libraries)}; {', '.join(processors)}"
-
-
-def _mean(runs: pd.DataFrame, column: str) -> str:
-    return plus_minus(float(runs[column].mean()), standard_error(runs[column]))
-
-
 def _regrets(finals: Finals) -> Iterator[str]:
     yield "## Final regrets"
     yield ""
     methods = ("lb", *BASELINES, "oracle", "random")
     for column in ("simple_regret", "cumulative_regret"):
         rows = [
-            [p, str(len(finals.select(p, "lb")))] + [_mean(finals.select(p, m), column) for m in methods]
+            [p, str(len(finals.select(p, "lb")))] + [mean(finals.select(p, m), column) for m in methods]
             for p in PROBLEMS
         ]
         yield from markdown(Table([column.replace("_", " "), "seeds", *(LABELS[m] for m in methods)], rows))
         yield ""
-
-
-def _verdict(difference: float, error: float) -> str:
-    if abs(difference) <= TIE * error or difference == 0:
-        return "tie"
-    if not math.isfinite(error):
-        return "one seed, no verdict"
-    return "lower" if difference < 0 else "higher"
 
 
 def _differences(finals: Finals, column: str) -> tuple[list[str], dict[tuple[str, str], str]]:
@@ -135,14 +109,10 @@ def _differences(finals: Finals, column: str) -> tuple[list[str], dict[tuple[str
         row = [problem]
         for other in BASELINES:
             difference, error, _ = paired(finals.select(problem, "lb"), finals.select(problem, other), column)
-            verdicts[problem, other] = _verdict(difference, error)
+            verdicts[problem, other] = verdict(difference, error)
             row.append(f"{plus_minus(difference, error)} ({verdicts[problem, other]})")
         rows.append(row)
     return ["", *markdown(Table(["LB minus", *(LABELS[other] for other in BASELINES)], rows)), ""], verdicts
-
-
-def _conclude(failures: Sequence[str]) -> str:
-    return "**Holds.**" if not failures else f"**Does not hold**: {'; '.join(failures)}."
 
 
 def _finding1(finals: Finals) -> Iterator[str]:
@@ -150,7 +120,7 @@ def _finding1(finals: Finals) -> Iterator[str]:
     table, verdicts = _differences(finals, "simple_regret")
     yield from table
     worse = {key: verdict for key, verdict in verdicts.items() if verdict not in ("lower", "tie")}
-    yield _conclude([f"{verdict} than {LABELS[other]} on {problem}" for (problem, other), verdict in worse.items()])
+    yield conclude([f"{verdict} than {LABELS[other]} on {problem}" for (problem, other), verdict in worse.items()])
 
 
 def _finding2(finals: Finals) -> Iterator[str]:
@@ -158,7 +128,7 @@ def _finding2(finals: Finals) -> Iterator[str]:
     table, verdicts = _differences(finals, "cumulative_regret")
     yield from table
     against = {problem: verdicts[problem, "agpucb"] for problem in PROBLEMS}
-    yield _conclude([f"{verdict} on {problem}" for problem, verdict in against.items() if verdict != "lower"])
+    yield conclude([f"{verdict} on {problem}" for problem, verdict in against.items() if verdict != "lower"])
 
 
 def _finding3(finals: Finals) -> Iterator[str]:
@@ -184,7 +154,7 @@ def _finding3(finals: Finals) -> Iterator[str]:
     yield ""
     failures = [f"{LABELS[m]} misses the peak in {counts[m]}" for m in ("lb", "agpucb") if counts[m]]
     failures += [f"{LABELS[m]} never stays at x = 1" for m in ("mle", "mcmc") if not counts[m]]
-    yield _conclude(failures)
+    yield conclude(failures)
 
 
 def _finding4(finals: Finals) -> Iterator[str]:
@@ -218,7 +188,7 @@ def _finding4(finals: Finals) -> Iterator[str]:
         failures.append("MLE's median is not above θ̂*")
     if medians["agpucb"] >= target:
         failures.append("A-GP-UCB's median is not below θ̂*")
-    yield _conclude(failures)
+    yield conclude(failures)
 
 
 def _finding5(finals: Finals) -> Iterator[str]:
@@ -232,14 +202,14 @@ def _finding5(finals: Finals) -> Iterator[str]:
         spreads[method] = max(means) - min(means)
         scales = [float(finals.steps(found)["lengthscale"].median()) for found in runs]
         rows.append(
-            [LABELS[method], *(_mean(found, "simple_regret") for found in runs), f"{spreads[method]:.3g}"]
+            [LABELS[method], *(mean(found, "simple_regret") for found in runs), f"{spreads[method]:.3g}"]
             + [f"{s:.4f}" for s in scales]
         )
     yield from markdown(
         Table(["simple regret", *growths, "spread of means", *(f"median θ, {g}" for g in growths)], rows)
     )
     yield ""
-    yield _conclude([] if spreads["lb"] < spreads["agpucb"] else ["LB's means spread more than A-GP-UCB's"])
+    yield conclude([] if spreads["lb"] < spreads["agpucb"] else ["LB's means spread more than A-GP-UCB's"])
 
 
 def _variants(finals: Finals) -> Iterator[str]:
@@ -250,8 +220,8 @@ def _variants(finals: Finals) -> Iterator[str]:
         for theta0 in ("mle", 0.5):
             for elimination in ("prior", "posterior", "posterior2"):
                 runs = [finals.select(p, "lb", theta0=theta0, elimination=elimination) for p in PROBLEMS]
-                rows.append([f"LB, {elimination}", str(theta0), *(_mean(found, column) for found in runs)])
+                rows.append([f"LB, {elimination}", str(theta0), *(mean(found, column) for found in runs)])
         for theta0 in ("mle", 0.5):
             found = [finals.select(p, "agpucb", theta0=theta0) for p in PROBLEMS]
-            rows.append(["A-GP-UCB", str(theta0), *(_mean(runs, column) for runs in found)])
+            rows.append(["A-GP-UCB", str(theta0), *(mean(runs, column) for runs in found)])
         yield from markdown(Table([column.replace("_", " "), "θ₀", *PROBLEMS], rows))

@@ -1,0 +1,194 @@
+"""What "On Kernelized Multi-armed Bandits" (Chowdhury and Gopalan 2017, §6) found, checked on traces, as Markdown."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from lbbench.errors import UsageError
+from lbbench.report import document
+from lbbench.report.collection import Collection
+from lbbench.report.document import TIE, conclude, mean, provenance, verdict
+from lbbench.report.export import runs_of_preset
+from lbbench.report.selection import command_line
+from lbbench.report.stats import REGRETS, paired
+from lbbench.report.style import label
+from lbbench.report.tables import Cell, Table, markdown, plus_minus
+from lbbench.report.variants import shared_changes, typed
+from lbbench.study import traces
+from lbbench.study.inspection import RUN
+
+UNTOLD = ("lb", "lnb")  # the methods that are not told the length scale
+WIDTHS = ("igpucb", "gpucb", "gpts", "tight", *UNTOLD)  # those whose regret has a sub-linear bound
+TOLD = ("tight", "igpucb", "gpts", "gpucb")  # what those are compared with
+PAPERS = ("igpucb", "gpucb", "gpts", "ei", "pi")
+
+
+class Trials:
+    """The last step T of each run, and the first step from T/10 on that is at hand, as `early`."""
+
+    def __init__(self, collection: Collection, command: str) -> None:
+        self.command = command
+        self.metadata = collection.metadata
+        self.variants = collection.variants
+        self.problems = list(dict.fromkeys(variant.problem for variant in self.variants))
+        self.methods = list(dict.fromkeys(variant.method for variant in self.variants))
+        lengths = {variant.settings["iterations"] for variant in self.variants}
+        if len(lengths) > 1 or len(self.variants) > len({(v.problem, v.method) for v in self.variants}):
+            raise UsageError("the findings are about one setting of each method on a problem, and one of iterations")
+        (self.iterations,) = lengths
+        keys = {trace.key for trace in collection.traces}
+        early, last = [], []
+        for path in dict.fromkeys(trace.path for trace in collection.traces):
+            rows = traces.read([path], [*RUN, "t", *REGRETS])
+            rows = rows[rows["t"] >= self.iterations / 10]
+            runs = rows.groupby(RUN, sort=False)["t"]
+            ours = [key in keys for key, _ in runs]
+            early.append(rows.loc[runs.idxmin()[ours]])
+            last.append(rows.loc[runs.idxmax()[ours]])
+        self.early, self.last = pd.concat(early), pd.concat(last)
+
+    def of(self, problem: str, method: str) -> pd.DataFrame:
+        """The last steps of a method on a problem. Raises `UsageError` if it has none."""
+        return _only(self.last, problem, method)
+
+    def slope(self, problem: str, method: str) -> tuple[float, int]:
+        """d ln R/d ln t of the mean cumulative regret R from the early step on, and how often it is 1 or more."""
+        early, last = (_only(rows, problem, method).set_index("seed") for rows in (self.early, self.last))
+        before, after = early["cumulative_regret"], last["cumulative_regret"]
+        ratio = float(last["t"].iloc[0] / early["t"].iloc[0])
+        if ratio == 1.0 or not before.mean() > 0.0:
+            return math.nan, 0
+        return math.log(after.mean() / before.mean()) / math.log(ratio), int((after >= ratio * before).sum())
+
+
+def _only(rows: pd.DataFrame, problem: str, method: str) -> pd.DataFrame:
+    found: pd.DataFrame = rows[(rows["problem"] == problem) & (rows["method"] == method)]
+    if found.empty:
+        raise UsageError(f"the findings need method={method} problem={problem} as well")
+    return found
+
+
+def write(collection: Collection, overrides: Sequence[str], file: Path) -> None:
+    """Write the findings on the runs that `lbbench run` makes of the overrides; what is written by hand is kept.
+
+    The collection may have more runs, and thinned ones. Raises `UsageError` if a run is missing.
+    """
+    found = runs_of_preset(collection, overrides)
+    overrides = [one for one in overrides if not one.startswith("out=")]  # which is where these are, perhaps exported
+    document.write(report(Trials(found, command_line("lbbench", "run", *overrides))), file)
+
+
+def report(trials: Trials) -> Iterator[str]:
+    """The lines of the document."""
+    yield "# Kernelised bandits: the paper's findings, checked"
+    yield ""
+    yield f"Made by `{trials.command}` from {len(trials.last)} runs"
+    yield f"({provenance(trials.metadata)})."
+    yield ""
+    yield "f is a posterior mean of a GP (`rkhs…`) or a draw of one (`gp…`), with a squared exponential (`…rbf`) or a"
+    yield "Matérn-5/2 kernel, on other arms in each trial. All methods but LB and LNB are told its length scale, and"
+    yield f"all but LNB its norm B. Settings of all: {typed(shared_changes(trials.variants))}."
+    yield ""
+    yield f"T = {trials.iterations} steps. Means ± standard errors over trials. Differences are paired by trial (same"
+    yield f"arms, f and noise); one within {TIE:g} standard errors of 0 counts as a tie."
+    for section in (_regrets, _slopes, _improvement, _best, _thompson, _alike, _untold):
+        yield ""
+        yield from section(trials)
+    yield ""
+
+
+def _regrets(trials: Trials) -> Iterator[str]:
+    yield "## Regret at T"
+    for column in ("cumulative_regret", "simple_regret"):
+        rows = [
+            [label(method), *(mean(trials.of(problem, method), column) for problem in trials.problems)]
+            for method in trials.methods
+        ]
+        yield ""
+        yield from markdown(Table([column.replace("_", " "), *trials.problems], rows))
+
+
+def _slopes(trials: Trials) -> Iterator[str]:
+    yield "## Regret is sub-linear: d ln R/d ln t < 1 for every method with a bound"
+    yield ""
+    yield "The slope of the mean cumulative regret R from T/10 to T; in brackets the trials in which it is 1 or more."
+    yield ""
+    rows, failures = [], []
+    for method in trials.methods:
+        slopes = [trials.slope(problem, method) for problem in trials.problems]
+        rows.append([label(method), *(f"{slope:.4f} ({count})" for slope, count in slopes)])
+        failures += [
+            f"{label(method)} on {problem}"
+            for problem, (slope, _) in zip(trials.problems, slopes, strict=True)
+            if method in WIDTHS and not slope < 1.0
+        ]
+    yield from markdown(Table(["slope", *trials.problems], rows))
+    yield ""
+    yield conclude(failures)
+
+
+def _differences(trials: Trials, ours: str, others: Sequence[str]) -> tuple[list[str], dict[tuple[str, str], str]]:
+    """The table of a method's cumulative regret minus each other's, and the verdict for each problem and other."""
+    rows, verdicts = [], {}
+    for problem in trials.problems:
+        row = [problem]
+        for other in others:
+            difference, error, _ = paired(trials.of(problem, ours), trials.of(problem, other), "cumulative_regret")
+            verdicts[problem, other] = verdict(difference, error)
+            row.append(f"{plus_minus(difference, error)} ({verdicts[problem, other]})")
+        rows.append(row)
+    return ["", *markdown(Table([f"{label(ours)} minus", *map(label, others)], rows)), ""], verdicts
+
+
+def _against(verdicts: dict[tuple[str, str], str], allowed: Sequence[str]) -> list[str]:
+    return [
+        f"{found} than {label(other)} on {problem}" if found != "tie" else f"a tie with {label(other)} on {problem}"
+        for (problem, other), found in verdicts.items()
+        if found not in allowed
+    ]
+
+
+def _improvement(trials: Trials) -> Iterator[str]:
+    yield "## 1. IGP-UCB improves on GP-UCB in every setting"
+    table, verdicts = _differences(trials, "igpucb", ["gpucb"])
+    yield from table
+    yield conclude(_against(verdicts, ["lower"]))
+
+
+def _best(trials: Trials) -> Iterator[str]:
+    yield "## 2. IGP-UCB is the best of the paper's five methods (ties allowed)"
+    table, verdicts = _differences(trials, "igpucb", PAPERS[1:])
+    yield from table
+    yield conclude(_against(verdicts, ["lower", "tie"]))
+
+
+def _thompson(trials: Trials) -> Iterator[str]:
+    yield "## 3. GP-TS fares well beside GP-UCB and GP-EI and GP-PI (lower, or a tie)"
+    table, verdicts = _differences(trials, "gpts", ["gpucb", "ei", "pi"])
+    yield from table
+    yield conclude(_against(verdicts, ["lower", "tie"]))
+
+
+def _alike(trials: Trials) -> Iterator[str]:
+    yield "## 4. GP-EI and GP-PI perform alike"
+    table, verdicts = _differences(trials, "ei", ["pi"])
+    yield from table
+    yield conclude(_against(verdicts, ["tie"]))
+
+
+def _untold(trials: Trials) -> Iterator[str]:
+    yield "## 5. LB and LNB, which are not told the length scale"
+    yield ""
+    yield "Mean cumulative regret as a multiple of that of methods that are told it; trials that found the best arm:"
+    yield ""
+    rows: list[tuple[Cell, ...]] = []
+    for method in UNTOLD:
+        for problem in trials.problems:
+            own = trials.of(problem, method)
+            others = [float(trials.of(problem, other)["cumulative_regret"].mean()) for other in TOLD]
+            ratios = [float(own["cumulative_regret"].mean()) / other for other in others]
+            found = int((own["simple_regret"] == 0.0).sum())
+            rows.append((label(method), problem, *ratios, f"{found} of {len(own)}"))
+    yield from markdown(Table(["", "problem", *(f"× {label(other)}" for other in TOLD), "best arm"], rows))

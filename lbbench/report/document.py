@@ -1,0 +1,50 @@
+"""What documents of findings share: how they are judged, and how they are written."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lbbench.report.stats import standard_error
+from lbbench.report.tables import plus_minus
+
+MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
+TIE = 2.0  # paired differences within this many standard errors are a tie
+
+
+def write(lines: Iterable[str], file: Path) -> None:
+    """Write a Markdown file; what stands below `MARKER` in it is kept."""
+    text = "\n".join(lines)
+    kept = file.read_text(encoding="utf-8").partition(MARKER)[2] if file.exists() else "\n"
+    file.write_text(f"{text}\n{MARKER}{kept}", encoding="utf-8")
+
+
+def provenance(metadata: Sequence[Mapping[str, Any]]) -> str:
+    """Commits, versions and processors of the runs."""
+    names = ("numpy", "scipy", "botorch")
+    commits = sorted({str(run.get("commit"))[:10] for run in metadata})
+    versions = [run.get("versions", {}) for run in metadata]
+    libraries = sorted({", ".join(f"{name} {own.get(name)}" for name in names) for own in versions})
+    processors = sorted({str(run.get("cpu")) for run in metadata})
+    return f"commit {', '.join(commits)}; {'; '.join(libraries)}; {', '.join(processors)}"
+
+
+def mean(runs: pd.DataFrame, column: str) -> str:
+    """The mean of a column with its standard error."""
+    return plus_minus(float(runs[column].mean()), standard_error(runs[column]))
+
+
+def verdict(difference: float, error: float) -> str:
+    """Whether a mean difference with a standard error is lower or higher than 0, or a tie."""
+    if abs(difference) <= TIE * error or difference == 0:
+        return "tie"
+    if not math.isfinite(error):
+        return "one seed, no verdict"
+    return "lower" if difference < 0 else "higher"
+
+
+def conclude(failures: Sequence[str]) -> str:
+    """Whether a finding holds, and if not what speaks against it."""
+    return "**Holds.**" if not failures else f"**Does not hold**: {'; '.join(failures)}."
