@@ -36,17 +36,14 @@ def csv(
     for key, value in (("path", path), ("target", target)):
         if value == "none":
             raise UsageError(f"problem=csv needs problem.{key}=, such as problem.path=data.csv problem.target=yield")
-    if digest not in ("auto", found := digest_of(path)):
-        raise UsageError(f"{path} has changed: the digest of its content is {found}, not {digest}")
+    unchanged(path, digest)
     table = read(Path(path))
-    ignored = [] if ignore == "none" else [name.strip() for name in ignore.strip("[]").split(",")]
-    for name in (target, *ignored):
-        if name not in table:
-            raise UsageError(f"{path} has no column {name}; its columns: {', '.join(map(str, table))}")
+    has(path, table, target)
+    left_out = ignored(path, table, ignore)
     table = table[table[target].notna()]
     if table.empty:
         raise UsageError(f"{path} has no row with a value of {target}")
-    inputs = complete(Path(path), numbers(Path(path), table.drop(columns=[target, *ignored]), categories, ADVICE))
+    inputs = complete(Path(path), numbers(Path(path), table.drop(columns=[target, *left_out]), categories, ADVICE))
     values = complete(Path(path), numbers(Path(path), table[[target]]))[target]
     means = values.groupby([inputs[name] for name in inputs], sort=False).mean()
     candidates = np.array([np.atleast_1d(key) for key in means.index], dtype=float)
@@ -62,6 +59,27 @@ def tabulated(name: str, pool: Pool, values: Array, noise_std: float, lengthscal
         return found
 
     return Problem(name, pool, evaluate, float(values.max()), noise_std, lengthscale)
+
+
+def has(path: str, table: pd.DataFrame, *names: str) -> None:
+    """Raises `UsageError`, which names the file and its columns, if the table has no column of one of the names."""
+    for name in names:
+        if name not in table:
+            raise UsageError(f"{path} has no column {name}; its columns: {', '.join(map(str, table))}")
+
+
+def ignored(path: str, table: pd.DataFrame, ignore: str) -> list[str]:
+    """The columns that `ignore` names, as `[a,b]`, or none. Raises `UsageError` as `has` does."""
+    names = [] if ignore == "none" else [name.strip() for name in ignore.strip("[]").split(",")]
+    has(path, table, *names)
+    return names
+
+
+def unchanged(path: str, digest: str) -> str:
+    """The digest of a file's content. Raises `UsageError` if another is given than that or "auto"."""
+    if digest not in ("auto", found := digest_of(path)):
+        raise UsageError(f"{path} has changed: the digest of its content is {found}, not {digest}")
+    return found
 
 
 def digest_of(path: str) -> str:

@@ -198,6 +198,8 @@ CHECKS: dict[str, Check] = {
     "theta": lengthscale,
     "arms": integer(at_least=2, at_most=10_000),
     "noise_share": positive,
+    "training": number("a number between 0 and 1", lambda value: 0 < value < 1),
+    "rows": integer(at_least=2, at_most=100_000),
     "standardise": boolean,
     "dim": lambda text: int(str(choice("2", "5", "10")(text))),
     "path": path,

@@ -42,6 +42,8 @@ OURS = {
         "gpmatern": "lbbench.problems.bandits:gpmatern",
         "rosenbrock": "lbbench.problems.bandits:rosenbrock",
         "hartmann": "lbbench.problems.bandits:hartmann",
+        "sensors": "lbbench.problems.sensors:sensors",
+        "syntheticsensors": "lbbench.problems.sensors:syntheticsensors",
     },
 }
 SHARED = ("initial", "noise_std")  # the settings that all problems have
