@@ -67,7 +67,7 @@ def require(settings: Settings, seeds: Iterable[int] = (0,)) -> None:
     require_data(settings.problem)
     theirs = settings.get("problem.path") is not None or registry.is_plugin("problem", settings.problem)
     if theirs or any(settings.get(key) == value for key, value in POOLED.items()):
-        for seed in seeds:
+        for seed in sorted(seeds, reverse=True):  # the last first: a table may have too few rows for it
             suits(settings, problem(settings, seed).domain)
     for key, value in RAW.items():
         if settings.get(key) == value and settings.get("problem.standardise") is not False:
