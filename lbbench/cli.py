@@ -273,7 +273,7 @@ def list_(
         if kind in ("", plural):
             typer.echo(plural)
             for name, comment in described(group).items():
-                typer.echo(f"  {name:<14} {comment}")
+                typer.echo(f"  {name:<16} {comment}")
 
 
 @app.command()
