@@ -1,10 +1,10 @@
 """Sensors as arms, as in "On Kernelized Multi-armed Bandits" (Chowdhury and Gopalan 2017): f is what each of m sensors
 reads at one time, which is another one in each trial, a run's seed.
 
-What is known beforehand are readings at earlier times, the training rows. Their empirical covariance matrix is that of the
-pool; their overall mean is taken off f, since the GP has mean zero; and the noise has variance R² = `noise_share` × the
-mean of the sensors' variances. For kernels of a distance the sensors lie in the plane, as far from each other as their
-readings differ (`planar`), scaled into the unit square.
+What is known beforehand are readings at other times, the training rows. Their empirical covariance matrix K is that of
+the pool; their overall mean is taken off f, since the GP has mean zero; and the noise has variance R² = `noise_share` ×
+the mean of the sensors' variances. For kernels of a distance, sensors lie in the plane, at squared distances as near as
+`planar` has them to K_ii + K_jj − 2K_ij, and are scaled into the unit square.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def sensors(
 ) -> Problem:
     """A table of readings: a column for each sensor, named in the first line, and a row for each time, in their order.
 
-    The first rows, a share `training` of them, are the training rows; trial s plays row s of the rest. Raises `UsageError`,
-    which names the file, if it cannot be such a table, or has no such row.
+    The first rows, a share `training` of them, are the training rows; trial s plays row s of the rest. Raises
+    `UsageError`, which names the file, if it cannot be such a table, or has no such row.
     """
     if path == "none":
         raise UsageError("problem=sensors needs problem.path=, such as problem.path=readings.csv")
@@ -59,7 +59,7 @@ def sensors(
     if seed >= left:
         raise UsageError(f"{path} has {left} rows to play, for seeds 0 to {left - 1}, and none for seed {seed}")
     values = readings.to_numpy()
-    return _at_one_time("sensors", path, list(readings), values[:rows], values[rows + seed], noise_share)
+    return _at_one_time("sensors", path, list(map(str, readings)), values[:rows], values[rows + seed], noise_share)
 
 
 @functools.lru_cache(maxsize=1)  # for the trials, which share it
@@ -114,9 +114,9 @@ def _at_one_time(
     distances = cdist(places, places)[first, second]
     nearest = int(distances.argmin())
     if distances[nearest] <= SAME * math.sqrt(variances.max()):
+        one, other = sensors[first[nearest]], sensors[second[nearest]]
         raise UsageError(
-            f"{source}: the sensors {sensors[first[nearest]]} and {sensors[second[nearest]]} have the same coordinates, "
-            "as if they were one; leave one out"
+            f"{source}: the sensors {one} and {other} have the same coordinates; leave one out by problem.ignore="
         )
     low = places.min(0)
     pool = Pool(places, limits=(low, low + np.ptp(places, axis=0).max()), covariance=covariance)
@@ -126,8 +126,8 @@ def _at_one_time(
 def planar(sqdist: Array) -> Array:
     """Coordinates in the plane, `(m, 2)`, of m points from all their squared distances D, `(m, m)`.
 
-    Classical multidimensional scaling (Torgerson 1952): the two longest principal axes of −½JDJ, where J = I − 11ᵀ/m, which
-    is the points' Gram matrix if they lie in a plane. The coordinate of largest modulus on each axis is positive.
+    Classical multidimensional scaling (Torgerson 1952): the two longest principal axes of −½JDJ, J = I − 11ᵀ/m, the
+    Gram matrix of points around their mean. On each axis the coordinate of largest modulus is positive.
     """
     centred = sqdist - sqdist.mean(0)
     centred = -0.5 * (centred - centred.mean(1, keepdims=True))
