@@ -156,7 +156,7 @@ CONTENTS = {
         "the column hour has values that are no numbers; leave it out by",
     ),
     "one row to learn from": ("a,b\n1,2\n3,4\n", "training=0.7 makes 1 of 2 rows training and leaves 1 to play"),
-    "constant": ("a,b\n0.1,2\n0.1,3\n0.1,5\n0.1,4\n0.2,7\n", "the sensor a is constant in the training rows"),
+    "constant": ("a,b\n0.1,2\n0.1,3\n0.1,5\n0.2,7\n", "the sensor a is constant in the training rows"),
     "too large": (
         "a,b\n1,1e200\n2,-1e200\n3,0\n4,0\n",
         "the sensor b is constant in the training rows, or its variance",
