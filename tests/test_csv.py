@@ -101,6 +101,7 @@ def test_what_cannot_be_is_named(case, path):
     [
         ("", "is no CSV file"),
         ("a,b\n", "has no rows"),
+        ("a,b\n1,2,3\n4,5,6\n", "more values than its first line has names"),
         ("a,b\n1,2\n1,2,3\n", "is no CSV file"),
         ("a,yield\n1,\n", "has no row with a value of yield"),
         ("a,yield\n1_000,2\n", "the column a has values that are no numbers"),

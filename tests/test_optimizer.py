@@ -12,12 +12,13 @@ from lbbench import Optimizer
 from lbbench.asktell import AskTell
 from lbbench.errors import UsageError
 from lbbench.study import build
-from lbbench.study.configs import options
+from lbbench.study.configs import load, options
 
 BOUNDS = [(0.0, 10.0), (20.0, 80.0)]
 POOL = np.random.default_rng(3).random((30, 2)) * [10.0, 60.0] + [0.0, 20.0]
 QUICK = {"raw_samples": 32, "restarts": 2, "initial": 3}
-METHODS = {name: {} for name in options("method")} | {"oracle": {"lengthscale": 0.3}}
+TOLD = {"lengthscale": 0.3}  # the methods that have such a setting
+METHODS = {name: TOLD if "lengthscale" in load(f"method/{name}") else {} for name in options("method")}
 DOMAINS = {"box": {"bounds": BOUNDS}, "pool": {"candidates": POOL}}
 
 

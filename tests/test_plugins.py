@@ -62,8 +62,8 @@ def test_an_external_package_is_run_plotted_and_checked_like_what_is_built_in(pa
         return result.stdout
 
     listed = done("list")
-    assert "  halfmle        external:HalfMLE\n" in listed
-    assert "  ripples        external:ripples\n" in listed
+    assert "  halfmle          external:HalfMLE\n" in listed
+    assert "  ripples          external:ripples\n" in listed
     assert "  share = 0.5\n" in done("show", "method=half-mle")
     out = done("run", "method=mle,half-mle", "problem=ripples,berkenkamp", "share=0.25,1", "seeds=2", "iterations=10")
     assert "12 runs in" in out

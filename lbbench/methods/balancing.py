@@ -4,7 +4,6 @@
 LB and LNB are `Balancing` with a schedule of candidates each.
 """
 
-import bisect
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -89,7 +88,8 @@ class Balancer:
         ]
         for u in eliminated:
             del self.records[u]
-            self.candidates.remove(u)
+        if eliminated:
+            self._sort()
         return eliminated
 
     def _introduce(self, t: int) -> None:
@@ -97,7 +97,11 @@ class Balancer:
             if u not in self.introduced:
                 self.introduced.add(u)
                 self.records[u] = Record(self.regret(1, u))
-                bisect.insort(self.candidates, u, key=lambda u: (-u.lengthscale, u.norm))
+        if len(self.candidates) < len(self.records):
+            self._sort()
+
+    def _sort(self) -> None:
+        self.candidates = sorted(self.records, key=lambda u: (-u.lengthscale, u.norm))
 
 
 SIGMA_FACTOR = {"posterior": 1.0, "posterior2": 2.0}

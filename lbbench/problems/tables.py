@@ -102,6 +102,8 @@ def read(path: Path) -> pd.DataFrame:
         raise UsageError(f"{path} is no CSV file: {str(error).strip().partition(chr(10))[0]}") from None
     if table.empty:
         raise UsageError(f"{path} has no rows")
+    if not isinstance(table.index, pd.RangeIndex):  # which the first values would be, under no name
+        raise UsageError(f"{path}: its rows have more values than its first line has names")
     return table.apply(_numeric)
 
 
