@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup run test test-lowest chaos lint bench paper lock clean
+.PHONY: setup run test test-lowest chaos lint bench paper bandits lock clean
 
 setup: .venv/ready
 
@@ -63,6 +63,14 @@ paper: setup
 	$(BIN)/lbbench table out=results/paper method=lb,agpucb problem=michalewicz g=t^0.25,t^0.5,t^0.75 table=summary \
 	  format=markdown > results/paper/ablation.md
 	$(BIN)/lbbench report out=results/paper
+
+# The kernelised bandits into results/bandits, ten steps of a decade; takes up where it was stopped.
+bandits: setup
+	$(BIN)/lbbench run +experiment=bandits trials=25
+	$(BIN)/lbbench export +experiment=bandits trials=25 to=results/bandits thin=10 force=true
+	$(BIN)/lbbench plot out=results/bandits figure=cumulative
+	$(BIN)/lbbench table out=results/bandits table=summary format=markdown > results/bandits/table.md
+	$(BIN)/lbbench findings +experiment=bandits trials=25 out=results/bandits
 
 clean:
 	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

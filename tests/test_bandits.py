@@ -542,6 +542,11 @@ def test_an_optimizer_does_not_know_the_objective(method, setting):
         Optimizer(bounds=[(0, 1)], method=method, **setting)
 
 
+def test_an_optimizer_has_no_horizon():
+    with pytest.raises(UsageError, match="no number of steps T"):
+        Optimizer(bounds=[(0, 1)], method="lb", regulariser="theory")
+
+
 @pytest.mark.parametrize("method", ["igpucb", "gpucb", "gpts", "ei", "pi", "tight"])
 def test_an_optimizer_plays_them(method):
     optimizer = Optimizer(bounds=[(0.0, 10.0)], method=method, lengthscale=0.2, initial=3)
@@ -556,7 +561,7 @@ def test_a_problem_of_ones_own_may_depend_on_the_trial(tmp_path, monkeypatch):
         "import numpy as np\n"
         "from lbbench.domain import Pool\n"
         "from lbbench.problems.base import Problem\n"
-        "def shifted(seed=0, known=True):\n"
+        "def shifted(seed=0, known=True, standardise=False):\n"
         "    best = float(seed) if known else float('nan')\n"
         "    return Problem('shifted', Pool(np.arange(6.0)[:, None]), lambda x: seed - x[:, 0], best)\n"
     )
@@ -564,6 +569,7 @@ def test_a_problem_of_ones_own_may_depend_on_the_trial(tmp_path, monkeypatch):
     settings = composed("method=random", "problem=trials:shifted", "iterations=4", "initial=2")
     rows = list(loop.play(settings, 7))
     assert [row["f"] for row in rows] == [7.0 - row["x"][0] for row in rows]
+    assert not build.asktell(settings, build.problem(settings, 7), 7).data.standardise
     with pytest.raises(UsageError, match="each must tell its optimum"):
         build.problem(composed("method=random", "problem=trials:shifted", "known=false"), 7)
 

@@ -25,6 +25,10 @@ from lbbench.study.overrides import last
 from lbbench.study.settings import Settings
 from lbbench.theory import rkhs_norm
 
+POOLED = {"gp.kernel": "empirical", "gp.norm": "auto", "method.information_gain": "greedy"}  # what needs a pool
+RAW = {"gp.norm": "auto", "gp.regulariser": "noise"}  # what is about values as they are
+CHOOSING = ("lb", "lnb", "agpucb", "mle", "mcmc")  # the methods that choose length scales
+
 
 def problem(settings: Settings, seed: int = 0) -> Problem:
     """The objective of a run; the same object for the same settings, so that a worker loads data once.
@@ -72,11 +76,6 @@ def require(settings: Settings, seeds: Iterable[int] = (0,)) -> None:
     for key, value in RAW.items():
         if settings.get(key) == value and settings.get("problem.standardise") is not False:
             raise UsageError(f"{last(key)}={value} is for problems with standardise=false, not {settings.problem}")
-
-
-POOLED = {"gp.kernel": "empirical", "gp.norm": "auto", "method.information_gain": "greedy"}  # what needs a pool
-RAW = {"gp.norm": "auto", "gp.regulariser": "noise"}  # what is about values as they are
-CHOOSING = ("lb", "lnb", "agpucb", "mle", "mcmc")  # the methods that choose length scales
 
 
 def suits(settings: Settings, domain: Domain) -> None:
@@ -138,6 +137,8 @@ def _regulariser(settings: Settings, objective: Problem) -> float:
     """λ: a number, the variance of the noise, or 1 + 2/T as in the analysis of IGP-UCB."""
     asked = settings["gp"]["regulariser"]
     if asked == "theory":
+        if settings.get("iterations") is None:
+            raise UsageError("regulariser=theory is 1 + 2/T, and there is no number of steps T here; give a number")
         return 1.0 + 2.0 / float(settings["iterations"])
     if asked == "noise" and objective.noise_std == 0.0:
         raise UsageError(f"regulariser=noise needs noise, of which {objective.name} has none")
