@@ -125,7 +125,7 @@ def worker_plan(overrides: Overrides = None) -> None:
 def plot(arguments: Filters = None) -> None:
     """Draw all figures that the traces allow. They go to <out>/figures.
 
-    Own keys: figure=1,2,3,4,time,candidates format=png,pdf; all others choose traces.
+    Own keys: figure=1,2,3,4,time,candidates,cumulative format=png,pdf band=se|sd; all others choose traces.
 
     lbbench plot figure=3 problem=agnp
     """
@@ -134,6 +134,7 @@ def plot(arguments: Filters = None) -> None:
     from lbbench.report.selection import select
 
     selection = select(arguments or [], KEYS)
+    selection.one("band")  # which is refused before anything heavy loads
     for line in lines(_collect(selection), selection):  # without traces there is figure 1
         typer.echo(line)
 
@@ -175,16 +176,20 @@ def table(arguments: Filters = None) -> None:
 def export(arguments: Filters = None) -> None:
     """Collect traces in a few compact files. One per problem, below to= (default: <out>/paper).
 
-    Own keys: to= force=true|false, and +experiment= for the runs of a preset; all others choose traces.
+    Own keys: to= force=true|false thin=none|10 (so many steps per decade of each run), and +experiment= for the runs
+    of a preset; all others choose traces.
 
     lbbench export +experiment=figure3 to=results/paper
     """
     from lbbench.report.selection import select
-    from lbbench.study.checks import CHECKS, choice
+    from lbbench.study.checks import CHECKS, choice, either, integer
     from lbbench.study.configs import options
 
-    own = {"to": CHECKS["out"], "force": CHECKS["force"], "+experiment": choice(*options("experiment"))}
+    thin = either("none", integer(at_most=1_000))
+    presets = choice(*options("experiment"))
+    own = {"to": CHECKS["out"], "force": CHECKS["force"], "thin": thin, "+experiment": presets}
     selection = select(arguments or [], own)
+    per_decade = selection.one("thin", "none")
     to = _destination(selection, "paper")
     collection = _gather(selection)
     from lbbench.report.export import export as write
@@ -192,7 +197,8 @@ def export(arguments: Filters = None) -> None:
 
     if "+experiment" in selection.own:
         collection = runs_of_preset(collection, selection.overrides)
-    for file in write(collection, to, force=selection.one("force", False)):
+    kept = None if per_decade == "none" else per_decade
+    for file in write(collection, to, selection.one("force", False), kept):
         typer.echo(f"wrote {file} ({file.stat().st_size / 1e3:.0f} kB)")
 
 

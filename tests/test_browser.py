@@ -9,6 +9,7 @@ import pytest
 
 from lbbench.report import html
 from lbbench.report.collection import Collection
+from lbbench.study import thinning
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = "<img src=https://example.org/x onerror=alert(1)>"
@@ -68,6 +69,31 @@ def page(opened, report):
     yield page
     assert troubles == []
     assert requests == [report.as_uri()]
+
+
+def test_long_runs_are_drawn_over_their_steps(chromium, tmp_path, monkeypatch):
+    monkeypatch.setattr(thinning, "LONG", 99)
+    monkeypatch.setattr(thinning, "DRAWN", 2)
+    for seed in range(2):
+        made_up.write(tmp_path, "lb", "toy", seed, [1.0] * 100)
+        made_up.write(tmp_path, "mle", "toy", seed, [1.0] * 5)
+    collection = Collection.at(tmp_path)
+    html.write(tmp_path, collection, collection.usual(), tmp_path / "report.html")
+    troubles = []
+    page = chromium.new_page()
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto((tmp_path / "report.html").as_uri())
+    page.evaluate("controls.elements.by_seed.click()")
+    kept = [1, 3, 10, 32, 100]
+    for kind in ("regret", "seconds"):
+        drawn = page.evaluate(f"document.querySelector('.chart[data-kind={kind}]').data.map(t => [t.name, t.x])")
+        for label, steps in (("LB (iterations=100)", kept), ("MLE (iterations=5)", [1, 2, 3, 4, 5])):
+            own = [x for name, x in drawn if name == label]
+            lines = [[*steps, *steps[::-1]], [*steps, None, *steps, None], steps]
+            assert own == (lines if kind == "regret" else [steps])
+    assert troubles == []
+    page.close()
 
 
 def eventually(page, script):

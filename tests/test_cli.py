@@ -23,6 +23,9 @@ def lbbench(*arguments, cwd):
 WRONG = {
     "run method=foo": ["method=foo", "agpucb, ei, gpts, gpucb, igpucb, lb, lnb, mcmc, mle, oracle, pi, random, tight"],
     "run problem=foo": ["problem=foo", "agnp, autoam, berkenkamp, crossedbarrel, csv, gpmatern"],
+    "export thin=0": ["thin=0", "'none' or a whole number from 1 to 1000"],
+    "export thin=1001": ["thin=1001", "1 to 1000"],
+    "export thin=5,10": ["thin takes one value, not 2"],
     "run seeds=-1": ["seeds=-1", "a count", "a range", "a list"],
     "run iterations=0": ["iterations=0", "whole number from 1 up"],
     "run iterations=2.5": ["iterations=2.5", "whole number"],

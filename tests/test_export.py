@@ -161,11 +161,10 @@ def test_a_failed_export_leaves_the_earlier_one(study, tmp_path, monkeypatch):
     export(Collection.at(study), tmp_path)
     before = contents(tmp_path)
 
-    def write_table(table, file, **options):
-        file.write(b"half of it")
+    def write_table(self, table):
         raise OSError("no space left")
 
-    monkeypatch.setattr(pq, "write_table", write_table)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", write_table)
     with pytest.raises(OSError, match="no space left"):
         export(Collection.at(study), tmp_path)
     assert contents(tmp_path) == before
@@ -188,6 +187,14 @@ def test_the_command_takes_filters_or_the_runs_of_a_preset(study, tmp_path):
     assert missing.startswith("2 of 4 runs are missing; make them: lbbench run +experiment=figure3 ")
     assert "problem=agnp,michalewicz" in missing
     assert not (tmp_path / "three").exists()
+
+
+def test_the_command_thins(study, tmp_path):
+    assert lbbench(f"out={study}", f"to={tmp_path}", "thin=1").exit_code == 0
+    assert set(pd.read_parquet(tmp_path / "traces")["t"]) == {*range(-9, 2), 10, 12}
+    assert {trace.metadata["thin"] for trace in Collection.at(tmp_path).traces} == {1}
+    assert lbbench(f"out={study}", f"to={tmp_path}", "thin=none").exit_code == 0
+    assert len(Collection.at(tmp_path).read(Collection.at(tmp_path).variants)) == len(pd.read_parquet(study / "traces"))
 
 
 def test_the_command_goes_beside_the_traces_unless_told(tmp_path):

@@ -15,12 +15,14 @@ from lbbench.methods.oracle import estimate_lengthscale
 from lbbench.problems.synthetic import berkenkamp
 from lbbench.report import figures, style
 from lbbench.report.collection import Collection
+from lbbench.report.export import export
 from lbbench.report.figures import ablation, candidates, canvas, lengthscales, regrets, times, toy
 from lbbench.report.lengthscales import BINS
 from lbbench.report.stats import curves
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
 from lbbench.study.settings import Settings
+from lbbench.study.thinning import DRAWN, steps
 
 QUICK = "problem=berkenkamp iterations=20 raw_samples=32 jobs=1"
 STUDIES = (
@@ -222,6 +224,65 @@ def test_one_seed_has_a_mean_and_no_band(out):
     assert not any(len(path.vertices) for patch in simple.collections for path in patch.get_paths())
 
 
+def test_cumulative_is_the_lower_row_of_figure3(collection):
+    (sheet,), (three,) = regrets.draw_cumulative(collection), regrets.draw(collection)
+    (panel,), (_, below) = sheet.figure.axes, three.figure.axes
+    assert (sheet.name, panel.get_title()) == ("cumulative", "berkenkamp (n = 2–3)")
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("iteration t", "cumulative regret")
+    assert legend(sheet.figure) == legend(three.figure)
+    for name, line in named(below).items():
+        assert named(panel)[name].get_xydata().tolist() == line.get_xydata().tolist()
+        assert named(panel)[name].get_markevery() == line.get_markevery()
+        assert named(panel)[name].get_color() == line.get_color()
+
+
+@pytest.mark.parametrize(("count", "rows", "columns"), [(3, 1, 3), (4, 1, 4), (5, 2, 3), (7, 2, 4)])
+def test_cumulative_wraps_many_problems(count, rows, columns, tmp_path):
+    for problem in range(count):
+        made_up.write(tmp_path, "lb", f"problem {problem}", 0, [1.0] * 9)
+    (sheet,) = regrets.draw_cumulative(Collection.at(tmp_path))
+    axes = sheet.figure.axes
+    assert axes[0].get_gridspec().get_geometry() == (rows, columns)
+    assert [panel.get_title() for panel in axes if panel.axison] == [f"problem {i} (n = 1)" for i in range(count)]
+
+
+def test_bands_of_a_standard_deviation(collection, frame):
+    for draw in (regrets.draw, regrets.draw_cumulative):
+        (sheet,) = draw(collection, "sd")
+        assert sheet.figure.legends[0].get_title().get_text().startswith("mean ± standard deviation over n seeds")
+        own = of(frame, "lb").query("t >= 0").pivot(index="t", columns="seed", values="cumulative_regret")
+        low, high = band(sheet.figure.axes[-1], rgb("lb"))
+        assert high - low == pytest.approx(2 * own.std(axis=1, ddof=1).to_numpy())
+
+
+def test_a_curve_of_few_steps_is_that_of_all_of_them(tmp_path):
+    """Ten steps per decade leave the mean within a hundredth of its largest value, and markers that are apart."""
+    T = 3_000
+    for seed in range(3):
+        made_up.write(tmp_path, "random", "toy", seed, [(1 + seed) / math.sqrt(t) for t in range(1, T + 1)])
+    export(Collection.at(tmp_path), tmp_path / "paper", thin=10)
+    (sheet,) = regrets.draw_cumulative(Collection.at(tmp_path / "paper"))
+    (line,) = sheet.figure.axes[0].lines
+    every = np.cumsum([2 / math.sqrt(t) for t in range(1, T + 1)])
+    drawn = np.interp(np.arange(1, T + 1), line.get_xdata(), line.get_ydata())
+    assert len(line.get_xdata()) < 40
+    assert np.abs(drawn - every).max() < 0.01 * every[-1]
+    marked = line.get_xdata()[line.get_markevery()]
+    assert len(marked) >= canvas.MARKS
+    assert np.diff(marked).min() > T / canvas.MARKS / 2
+    whole = Collection.at(tmp_path)
+    assert len(regrets.draw(whole)[0].figure.axes[0].lines[0].get_xdata()) == 1 + len(steps(T, DRAWN))
+
+
+def test_what_thinned_runs_lack_is_not_drawn_of_them(tmp_path):
+    made_up.study(tmp_path, steps=50)
+    export(Collection.at(tmp_path), tmp_path / "paper", thin=5)
+    thinned = Collection.at(tmp_path / "paper")
+    assert lengthscales.draw(thinned, ["toy"]) == candidates.draw(thinned) == []
+    assert regrets.draw(thinned)
+    assert times.draw(thinned)
+
+
 # Figure 4
 
 
@@ -342,10 +403,27 @@ def test_the_same_traces_give_the_same_bytes(collection, tmp_path):
 def test_figures_without_traces_are_named(tmp_path):
     drawn = list(figures.draw(Collection([], [], []), list(figures.SOURCES), tmp_path, ["png"], suffix="-x"))
     assert [file.name for figure in drawn for file in figure.files] == ["figure1.png"]
-    assert [figure.name for figure in drawn if not figure.files] == ["2", "3", "4", "time", "candidates"]
+    assert [figure.name for figure in drawn if not figure.files] == ["2", "3", "4", "time", "candidates", "cumulative"]
 
 
 # Canvas
+
+
+def test_markers_of_all_methods_are_apart():
+    t = pd.Series(range(251))
+    marks = {method: canvas.look(method, t)["markevery"] for method in style.ORDER}
+    assert marks["lb"] == [0, 50, 100, 150, 200, 250]
+    assert marks["random"] == [42, 92, 142, 192, 242]
+    assert len({first for first, *_ in marks.values()}) == len(style.ORDER)
+    every = [0, 1, 3, 10, 30, 100, 250]
+    assert canvas.look("lb", pd.Series(every))["markevery"] == [0, 5, 6]  # what comes next after 0, 50, 100, …
+
+
+def test_every_method_has_a_look_of_its_own():
+    looks = [style.look(method) for method in style.ORDER] + list(style.SPARE)
+    for part in ("colour", "marker"):
+        assert len({getattr(look, part) for look in looks if look not in style.SPARE}) == len(style.ORDER)
+    assert len({look.colour for look in looks}) == len(looks)
 
 
 def test_a_long_legend_makes_a_figure_higher_and_no_panel_lower():

@@ -1,5 +1,7 @@
 """Files that look like traces and are not whole are named, and the commands go on without them."""
 
+import math
+
 import made_up
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,6 +82,21 @@ NO_TRACE = {
         {"rows": each(seed=8)},
         {"rows": each(run_id="another")},
     ],
+    "it has not just the rows of lb on toy with seed 7": [
+        {"rows": lambda rows: rows[:-1]},
+        {"rows": lambda rows: [*rows[:3], *rows[4:]]},
+        {"rows": lambda rows: [*rows, rows[-1]]},
+        {"rows": lambda rows: [rows[0], *rows[2:]]},  # a hole in the design
+        {"settings": lambda settings: settings | {"iterations": 10**9}},
+        {"thin": 1},  # of which it would have the steps 1 and 4
+        {"thin": 1, "rows": lambda rows: [*rows[:3], *rows[4:]]},
+        {"thin": 1, "rows": lambda rows: rows[:3]},
+    ],
+    "it has some rows only, and no regrets": [
+        {"thin": 9, "rows": each(regret=math.nan, simple_regret=math.nan, cumulative_regret=math.nan)},
+    ],
+    "must be a whole number from 1 to 1000": [{"thin": thin} for thin in (0, 1001, True, 2.0, "2", [2])],
+    "could not convert string to float": [{"total_s": "long"}],
     "is not finite everywhere": [
         {"rows": last(**{name: value})}
         for value in (float("nan"), float("inf"))
@@ -115,6 +132,9 @@ WHOLE = {
     "less than no regret": {"rows": each(simple_regret=-1.0, regret=-1.0, cumulative_regret=-4.0)},
     "huge regrets": {"rows": each(simple_regret=1e308, regret=1e308, cumulative_regret=1e308)},
     "tiny length scales": {"rows": last(lengthscale=1e-300)},
+    "thinned": {"thin": 1, "rows": lambda rows: [*rows[:3], rows[-1]], "total_s": 1.5},
+    "thinned, of unknown seconds": {"thin": 1, "rows": lambda rows: [*rows[:3], rows[-1]]},
+    "without a design": {"rows": lambda rows: rows[2:]},
     "no x": {"rows": each(x=[])},
     "no more settings": {"settings": lambda s: s | {"method": {"name": "lb"}, "problem": {"name": "toy"}}},
 }

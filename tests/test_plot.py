@@ -5,14 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import made_up
 import pytest
 
 from lbbench.errors import UsageError
 from lbbench.report.collection import Collection
+from lbbench.report.export import export
 from lbbench.report.plot import KEYS, plot
 from lbbench.report.selection import select
 from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
+from lbbench.study.thinning import LONG
 
 COMMAND = [sys.executable, "-m", "lbbench", "plot"]
 
@@ -115,6 +118,28 @@ def test_a_half_finished_study_is_drawn(unfinished):
     assert drawn[-1].startswith("figure 4 lacks traces: lbbench ablate g=")
 
 
+def test_cumulative_is_drawn_of_long_runs_or_if_asked_for(tmp_path):
+    made_up.study(tmp_path, methods=["random"], problems=["toy"], seeds=2)
+    assert not any("cumulative.png" in line for line in lines(tmp_path, "format=png"))
+    asked = lines(tmp_path, "figure=cumulative", "format=png", "band=sd")
+    assert asked == [f"wrote {tmp_path}/figures/cumulative.png"]
+    first = (tmp_path / "figures/cumulative.png").read_bytes()
+    lines(tmp_path, "figure=cumulative", "format=png")
+    assert (tmp_path / "figures/cumulative.png").read_bytes() != first  # one standard error is less
+    made_up.write(tmp_path, "random", "another", 0, [1.0] * (LONG + 1))
+    assert f"wrote {tmp_path}/figures/cumulative.png" in lines(tmp_path, "format=png")
+
+
+def test_what_thinned_runs_cannot_show_is_said(tmp_path):
+    made_up.study(tmp_path, methods=["lb"], problems=["toy"], seeds=1, steps=30)
+    export(Collection.at(tmp_path), tmp_path / "paper", thin=2)
+    told = lines(tmp_path / "paper", "figure=2,3,candidates", "format=png")
+    assert told[1:] == [
+        "figure 2 needs all rows of a run, and some here were exported with thin=",
+        "figure candidates needs all rows of a run, and some here were exported with thin=",
+    ]
+
+
 def test_filters_narrow_and_name_the_files(unfinished):
     assert lines(unfinished, "figure=3", "format=png", "problem=agnp") == [
         f"wrote {unfinished}/figures/figure3-agnp.png"
@@ -148,8 +173,10 @@ def test_an_unreadable_file_is_one_line_on_stderr(unfinished, tmp_path):
 
 
 WRONG = {
-    "figure=5": ["figure=5", "1, 2, 3, 4, time, candidates"],
+    "figure=5": ["figure=5", "1, 2, 3, 4, time, candidates, cumulative"],
     "format=gif": ["format=gif", "png, pdf"],
+    "band=iqr": ["band=iqr", "se, sd"],
+    "band=se,sd": ["band takes one value, not 2"],
     "figures=3": ["figures", "did you mean 'figure'?"],
     "problem=foo": ["problem=foo", "agnp"],
     "plot": ["key=value"],

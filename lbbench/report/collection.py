@@ -1,21 +1,28 @@
 """The traces at hand, and which of them belong together."""
 
+import functools
+import itertools
+import math
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
 from lbbench.report import style
 from lbbench.report.stats import best_values, with_regrets
 from lbbench.report.variants import Variant
-from lbbench.study import files, traces
+from lbbench.study import files, thinning, traces
 from lbbench.study.inspection import REGRETS, RUN, Key
 from lbbench.study.settings import Settings, defaults
+
+TOTAL = "total_s"  # the column, and key of metadata, that has the seconds of a whole run
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,18 @@ class Trace:
     def key(self) -> Key:
         """What tells it from every other run."""
         return self.settings.problem, self.settings.method, self.settings.id, self.seed
+
+    @property
+    def thin(self) -> int | None:
+        """How many steps per decade its file holds; None if all."""
+        thin: int | None = self.metadata.get("thin")
+        return thin
+
+    def seconds(self, rows: pa.Table) -> float:
+        """What the whole run took, from all rows in its file; NaN if these are but some and the metadata do not say."""
+        if self.thin is not None:
+            return float(self.metadata.get(TOTAL, math.nan))
+        return math.fsum(pc.sum(rows[name]).as_py() for name in ("suggest_s", "evaluate_s"))
 
 
 @dataclass(frozen=True)
@@ -54,18 +73,18 @@ class Collection:
     @classmethod
     def of_files(cls, paths: Iterable[Path], wanted: Mapping[str, Sequence[str]] | None = None) -> "Collection":
         """The traces in some files."""
-        found: dict[Key, Trace] = {}
         everything = []
         unreadable = []
         for path in paths:
             try:
                 for metadata in traces.read_runs(path):
-                    trace = Trace(path, Settings(metadata["settings"]), metadata["seed"], metadata)
-                    everything.append(trace)
-                    if _is_wanted(trace, wanted or {}):
-                        found.setdefault(trace.key, trace)
+                    everything.append(Trace(path, Settings(metadata["settings"]), metadata["seed"], metadata))
             except UsageError as error:
                 unreadable.append(str(error))
+        found: dict[Key, Trace] = {}
+        for trace in sorted(everything, key=lambda trace: trace.thin is not None):  # all rows rather than some
+            if _is_wanted(trace, wanted or {}):
+                found.setdefault(trace.key, trace)
         return cls(_variants(found.values()), unreadable, list(found.values()), everything)
 
     def __bool__(self) -> bool:
@@ -100,36 +119,74 @@ class Collection:
         kept = [trace for trace in self.traces if trace.key in keys]
         return Collection(_variants(kept), self.unreadable, kept, self.everything)
 
-    def read(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def read(
+        self, variants: Sequence[Variant], columns: Sequence[str] | None = None, *, thinned: bool = False
+    ) -> pd.DataFrame:
         """The rows of some variants in that order, with the columns of `traces.SCHEMA` that are named, or all.
 
-        Where an objective's maximum is not known, regrets are to the best value that any run at hand has found, whether
-        that was asked for or not.
+        A further column, if it is named, is `total_s`, the seconds of the whole run. With `thinned`, only some rows of
+        long runs, as curves are drawn from, and for all runs of a variant the same. Where an objective's maximum is
+        not known, regrets are to the best value that any run at hand has found, whether that was asked for or not.
         """
         asked = list(columns or traces.SCHEMA.names)
-        needed = [*RUN, "t", "f", *REGRETS] if set(asked) & set(REGRETS) else []
-        frame: pd.DataFrame = self.table(variants, list(dict.fromkeys([*asked, *needed]))).to_pandas()
-        if not needed:
-            return frame
-        if unknown := set(frame.loc[frame["simple_regret"].isna(), "run_id"]):
-            objectives = {trace.settings.id: trace.settings.objective for trace in self.everything}
-            ours = {objectives[run_id] for run_id in unknown}
-            paths = dict.fromkeys(trace.path for trace in self.everything if trace.settings.objective in ours)
-            frame = with_regrets(frame, best_values(traces.read(paths, ["run_id", "f"]), objectives))
-        return frame[asked]
+        needed = [name for name in asked if name != TOTAL]
+        needed += ["suggest_s", "evaluate_s"] if TOTAL in asked else []
+        needed += [*RUN, "t", "f", *REGRETS] if set(asked) & set(REGRETS) else ["t"]
+        kept = {variant.key: self._kept(variant) if thinned else None for variant in variants}
+        best = functools.cache(self._best)
+        tables = []
+        for trace, rows in self.each(variants, list(dict.fromkeys(needed))):
+            if TOTAL in asked:
+                rows = rows.append_column(TOTAL, pa.array(np.full(len(rows), trace.seconds(rows))))
+            if "simple_regret" in rows.column_names and pc.any(pc.is_nan(rows["simple_regret"])).as_py():
+                rows = _with_regrets(rows, best(trace.settings.objective))
+            if (steps := kept[trace.key[:3]]) is not None:
+                rows = rows.filter(pa.array(thinning.keeps(rows["t"].to_numpy(), steps)))
+            tables.append(rows.select(asked))
+        if not tables:
+            return pd.DataFrame(columns=asked)
+        frame: pd.DataFrame = pa.concat_tables(tables).to_pandas()
+        return frame
 
-    def table(self, variants: Sequence[Variant], columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of some variants as they were written."""
-        asked = list(columns or traces.SCHEMA.names)
-        own = self.of(variants)
-        if not own:
-            return traces.SCHEMA.empty_table().select(asked)
-        paths = dict.fromkeys(trace.path for trace in own)
-        rows = traces.read_table(paths, list(dict.fromkeys([*RUN, "t", *asked])))
-        places = rows.select([*RUN, "t"]).to_pandas().drop_duplicates()  # a run may lie in two files
-        keys = pd.DataFrame([trace.key for trace in own], columns=RUN)
-        order = keys.merge(places.reset_index(names="row"), on=RUN)["row"]
-        return rows.take(pa.array(order)).select(asked)
+    def each(
+        self, variants: Sequence[Variant], columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[Trace, pa.Table]]:
+        """The runs of some variants, variant by variant in the order of seeds, with their rows as they were written."""
+        columns = columns or traces.SCHEMA.names
+        for path, group in itertools.groupby(self.of(variants), key=lambda trace: trace.path):
+            own = list(group)
+            yield from zip(own, traces.read_each(path, [trace.key for trace in own], columns), strict=True)
+
+    def whole(self, variants: Sequence[Variant]) -> list[Variant]:
+        """Those of the variants of whose runs all rows are at hand."""
+        thinned = {trace.key[:3] for trace in self.traces if trace.thin is not None}
+        return [variant for variant in variants if variant.key not in thinned]
+
+    def _kept(self, variant: Variant) -> thinning.Steps | None:
+        """The steps from which curves of a variant are drawn: what all of its runs have; None if that is all."""
+        iterations = variant.settings["iterations"]
+        usual = thinning.DRAWN if iterations > thinning.LONG else None
+        thins = {trace.thin or usual for trace in self.of([variant])}
+        if thins <= {None}:
+            return None
+        return functools.reduce(np.intersect1d, (thinning.steps(iterations, thin) for thin in thins))
+
+    def _best(self, objective: str) -> float:
+        """The best value that any run at hand has found on an objective."""
+        own = {trace.settings.id: objective for trace in self.everything if trace.settings.objective == objective}
+        paths = dict.fromkeys(trace.path for trace in self.everything if trace.settings.id in own)
+        found = (best_values(traces.read([path], ["run_id", "f"]), own) for path in paths)
+        return max((value for best in found for value in best.values() if math.isfinite(value)), default=math.nan)
+
+
+def _with_regrets(rows: pa.Table, best: float) -> pa.Table:
+    """All rows of a run, with regrets to the best value found."""
+    frame = rows.select([*RUN, "t", "f", *REGRETS]).to_pandas()
+    found = with_regrets(frame, dict.fromkeys(frame["run_id"], best))
+    for name in REGRETS:
+        place = rows.column_names.index(name)
+        rows = rows.set_column(place, traces.SCHEMA.field(name), pa.array(found[name].to_numpy()))
+    return rows
 
 
 def _is_wanted(trace: Trace, wanted: Mapping[str, Sequence[str]]) -> bool:

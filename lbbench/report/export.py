@@ -5,19 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
-from lbbench.report.collection import Collection
+from lbbench.report.collection import TOTAL, Collection, Trace
 from lbbench.report.selection import command_line
 from lbbench.report.tables import Table, comma_separated
 from lbbench.report.variants import Variant
-from lbbench.study import traces
+from lbbench.study import thinning, traces
 from lbbench.study.checks import printable, seeds_text
+from lbbench.study.inspection import Key
 from lbbench.study.overrides import plan
 from lbbench.study.settings import compose
 
 # Few values of a trace come twice, so that dictionaries only get in the way of the compression.
 COMPACT = {"compression": "zstd", "compression_level": 19, "use_dictionary": False}
+TOLD = ["simple_regret", "suggest_s", "evaluate_s"]  # what tells whether a run can be thinned, and its seconds
 
 
 def runs_of_preset(collection: Collection, overrides: Sequence[str]) -> Collection:
@@ -31,26 +34,28 @@ def runs_of_preset(collection: Collection, overrides: Sequence[str]) -> Collecti
     return found
 
 
-def export(collection: Collection, to: Path, force: bool = False) -> list[Path]:
+def export(collection: Collection, to: Path, force: bool = False, thin: int | None = None) -> list[Path]:
     """Write the runs of a collection, which is not empty, below `to`; returns the files.
 
     `traces/<problem>.parquet` holds a problem's runs, with their metadata under the key "runs"; `settings.csv` has a
-    row per variant. An earlier export there is replaced. Raises `UsageError` if there is anything else, or runs that
-    this export lacks, unless `force` drops them.
+    row per variant. With `thin`, of each run the design, so many steps per decade, and the last. An earlier export
+    there is replaced. Raises `UsageError` if there is anything else, or runs or rows that this export lacks, unless
+    `force` drops them; or if a run cannot be thinned.
     """
     earlier = _earlier(to)
     there = Collection.of_files(earlier)
     if there.unreadable and not force:
         raise UsageError(f"{there.unreadable[0]}; force=true replaces it")
-    lost = {trace.key for trace in there.traces} - {trace.key for trace in collection.traces}
-    if lost and not force:
-        raise UsageError(f"to={printable(str(to))} holds {len(lost)} runs that this lacks; force=true drops them")
+    metadata = _metadata(collection, thin)
+    if (lost := _lost(there, metadata)) and not force:
+        raise UsageError(f"to={printable(str(to))} holds {lost} that this lacks; force=true drops them")
     files = []
     for problem in dict.fromkeys(variant.problem for variant in collection.variants):
         variants = [variant for variant in collection.variants if variant.problem == problem]
-        runs = [_without_version(trace.metadata) for trace in collection.of(variants)]
+        runs = [metadata[trace.key] for trace in collection.of(variants)]
+        rows = (_kept(trace, rows, thin) for trace, rows in collection.each(variants))
         files.append(to / "traces" / f"{problem.replace('/', '_')}.parquet")
-        traces.write_table(files[-1], collection.table(variants), {"runs": runs}, **COMPACT)
+        traces.write_tables(files[-1], rows, {"runs": runs}, **COMPACT)
     for stale in set(earlier) - set(files):
         stale.unlink()
     settings = to / "settings.csv"
@@ -58,8 +63,40 @@ def export(collection: Collection, to: Path, force: bool = False) -> list[Path]:
     return [*files, settings]
 
 
-def _without_version(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key != "schema_version"}
+def _metadata(collection: Collection, thin: int | None) -> dict[Key, dict[str, Any]]:
+    """What is written of each run beside its rows. Raises `UsageError` if one cannot be thinned."""
+    found = {trace.key: {**trace.metadata} for trace in collection.traces}
+    for metadata in found.values():
+        metadata.pop("schema_version", None)
+    if thin is not None:
+        for trace, rows in collection.each(collection.variants, TOLD):
+            name = f"{trace.settings.method} on {trace.settings.problem}"
+            if pc.any(pc.is_nan(rows["simple_regret"])).as_py():
+                raise UsageError(f"thin={thin}: {name} needs all rows, since its maximum is not known")
+            if not thinning.holds(trace.thin, thin, trace.settings["iterations"]):
+                raise UsageError(f"thin={thin}: of {name} there are {trace.thin} steps per decade, not all of these")
+            found[trace.key] |= {"thin": thin, TOTAL: trace.seconds(rows)}
+    return found
+
+
+def _kept(trace: Trace, rows: pa.Table, thin: int | None) -> pa.Table:
+    """The rows of a run that are written."""
+    if thin is None:
+        return rows
+    steps = thinning.steps(trace.settings["iterations"], thin)
+    return rows.filter(pa.array(thinning.keeps(rows["t"].to_numpy(), steps)))
+
+
+def _lost(there: Collection, metadata: Mapping[Key, Mapping[str, Any]]) -> str:
+    """What an earlier export holds, and one with such metadata does not: runs, or rows of runs."""
+    if runs := {trace.key for trace in there.traces} - metadata.keys():
+        return f"{len(runs)} runs"
+    rows = [
+        trace.key
+        for trace in there.traces
+        if not thinning.holds(metadata[trace.key].get("thin"), trace.thin, trace.settings["iterations"])
+    ]
+    return f"rows of {len(rows)} runs" if rows else ""
 
 
 def _earlier(to: Path) -> list[Path]:

@@ -38,7 +38,7 @@ def render(collection: Collection, compared: Sequence[Variant], failed: tables.T
     """The report as the text of an HTML file."""
     shared = shared_changes(collection.variants)
     labels = {variant.run_id: variant.label(shared) for variant in collection.variants}
-    frame = collection.read(collection.variants, interactive.COLUMNS)
+    frame = collection.read(collection.variants, interactive.COLUMNS, thinned=True)
     (summary,) = summaries.tables(collection, collection.variants, ("summary",))
     ranks, tests, published = summaries.tables(collection, compared, ("ranks", "tests", "times"))
     loader = FileSystemLoader(PAGE)

@@ -8,13 +8,13 @@ import pandas as pd
 
 from lbbench.domain import Array
 from lbbench.report import style
-from lbbench.report.collection import Collection
-from lbbench.report.lengthscales import bins, optimal_lengthscale
+from lbbench.report.collection import TOTAL, Collection
+from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
 from lbbench.report.stats import curves
 from lbbench.report.variants import Variant, by_problem
 
-COLUMNS = ["problem", "method", "run_id", "seed", "t", "regret", "simple_regret", "cumulative_regret", "lengthscale",
-           "suggest_s", "evaluate_s"]  # fmt: skip
+COLUMNS = ["problem", "method", "run_id", "seed", "t", "regret", "simple_regret", "cumulative_regret",
+           "suggest_s", "evaluate_s", TOTAL]  # fmt: skip
 REGRETS = {"simple_regret": "Simple regret", "cumulative_regret": "Cumulative regret", "regret": "Instantaneous regret"}
 DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}  # matplotlib's line styles as Plotly calls them
 FURTHER = ("longdash", "longdashdot")
@@ -26,20 +26,22 @@ def charts(
 ) -> dict[str, Any]:
     """The series that can be toggled, of which some are `shown` at first, and for each problem what its charts draw.
 
-    `frame` holds the `COLUMNS` of the collection's runs, and `labels` a name for each run_id: a series has one label.
+    `frame` holds the `COLUMNS` of the collection's runs, thinned, and `labels` a name for each run_id: a series has one
+    label.
     """
     series = _series(collection, shown, labels)
     places = {entry["label"]: place for place, entry in enumerate(series)}
     steps = frame[frame["t"] > 0]
+    thetas = chosen(collection, collection.variants)
     problems = []
     for problem, variants in by_problem(collection.variants).items():
         rows = steps[steps["problem"] == problem]
-        edges = bins(rows["lengthscale"]) if rows["lengthscale"].notna().any() else np.empty(0)
+        edges = bins(thetas[variant.key] for variant in variants)
         drawn = []
         for variant in variants:
             own = rows[rows["run_id"] == variant.run_id]
-            histogram = {"series": places[labels[variant.run_id]], "lengthscales": _histogram(own, edges)}
-            drawn.append(_curve(own) | histogram)
+            histogram = _histogram(thetas[variant.key], edges)
+            drawn.append(_curve(own) | {"series": places[labels[variant.run_id]], "lengthscales": histogram})
         optimum = optimal_lengthscale(variants[0])
         problems.append({"name": problem, "optimum": optimum, "edges": rounded(edges), "curves": drawn})
     return {"series": series, "problems": problems}
@@ -65,8 +67,14 @@ def _dash(method: str, place: int) -> str:
 
 
 def _curve(rows: pd.DataFrame) -> dict[str, Any]:
-    """One variant: each regret over the steps, as `stats.curves` has it and seed by seed, and the seconds per step."""
+    """One variant: each regret over the steps, as `stats.curves` has it and seed by seed, and the seconds per step.
+
+    Where these are not 1, 2, 3, …, they are named.
+    """
     curve: dict[str, Any] = {"seeds": [int(seed) for seed in rows["seed"].unique()]}
+    steps = sorted(rows["t"].unique().tolist())
+    if len(steps) < steps[-1]:
+        curve["steps"] = steps
     for regret in REGRETS:
         table = curves(rows, regret)
         by_seed = rows.pivot(index="seed", columns="t", values=regret).loc[curve["seeds"]]
@@ -76,9 +84,8 @@ def _curve(rows: pd.DataFrame) -> dict[str, Any]:
     return curve | {"seconds": rounded(curves(seconds, "seconds")["median"])}
 
 
-def _histogram(rows: pd.DataFrame, edges: Array) -> list[float | None]:
+def _histogram(chosen: Array, edges: Array) -> list[float | None]:
     """The share of steps in each bin of length scales; nothing for a method that has none."""
-    chosen = rows["lengthscale"].dropna()
     return rounded(np.histogram(chosen, edges)[0] / len(chosen)) if len(chosen) else []
 
 

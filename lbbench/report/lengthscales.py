@@ -1,29 +1,38 @@
 """The length scales that methods chose, and the one they should have chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-import pandas as pd
+import pyarrow.compute as pc
 
 from lbbench.domain import Array
 from lbbench.errors import UsageError
 from lbbench.report.collection import Collection
-from lbbench.report.variants import Variant
+from lbbench.report.variants import Variant, VariantKey
 from lbbench.study import build, registry
 
 BINS = 40
-COLUMNS = ["problem", "method", "run_id", "seed", "t", "lengthscale"]
+COLUMNS = ["t", "lengthscale"]
 
 
-def chosen(collection: Collection, variants: Sequence[Variant]) -> pd.DataFrame:
-    """The rows of the search steps that chose a length scale."""
-    frame = collection.read(variants, COLUMNS)
-    return frame[(frame["t"] > 0) & frame["lengthscale"].notna()]
+def chosen(collection: Collection, variants: Sequence[Variant]) -> dict[VariantKey, Array]:
+    """The length scales that each variant chose, step by step and run by run.
+
+    Without any are methods that choose none, and runs that are thinned: what few steps chose is not what all did.
+    """
+    found: dict[VariantKey, list[Array]] = {variant.key: [] for variant in variants}
+    for trace, rows in collection.each(collection.whole(variants), COLUMNS):
+        later = rows.filter(pc.greater(rows["t"], 0))["lengthscale"].to_numpy()
+        found[trace.key[:3]].append(later[~np.isnan(later)])
+    return {key: np.concatenate(values) if values else np.empty(0) for key, values in found.items()}
 
 
-def bins(values: pd.Series) -> Array:
-    """Edges of bins that are equally wide on a log axis, over the range of the values."""
-    low, high = np.log(values.min()), np.log(values.max())
+def bins(chosen: Iterable[Array]) -> Array:
+    """Edges of bins that are equally wide on a log axis, over the range of all; none without length scales."""
+    chosen = [values for values in chosen if len(values)]
+    if not chosen:
+        return np.empty(0)
+    low, high = np.log(min(values.min() for values in chosen)), np.log(max(values.max() for values in chosen))
     margin = 0.02 * (high - low) + 0.01
     return np.exp(np.linspace(low - margin, high + margin, BINS + 1))
 

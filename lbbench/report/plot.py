@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lbbench.errors import UsageError
-from lbbench.report.figures import FORMATS, GROWING, METHODS, OTHERWISE, SOURCES, draw
+from lbbench.report.figures import BANDS, FORMATS, GROWING, METHODS, OTHERWISE, SOURCES, WHOLE, draw
 from lbbench.report.selection import Selection, command_line
 from lbbench.study.checks import Check, choice
 from lbbench.study.overrides import GROUPS, last
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lbbench.report.collection import Collection
     from lbbench.report.variants import Variant
 
-KEYS: dict[str, Check] = {"figure": choice(*SOURCES), "format": choice(*FORMATS)}
+KEYS: dict[str, Check] = {"figure": choice(*SOURCES), "format": choice(*FORMATS), "band": choice(*BANDS)}
 NAMED = 6  # variants that are named at most
 
 
@@ -29,22 +29,31 @@ def plot(collection: "Collection", selection: Selection) -> Iterator[str]:
     nothing = True
     for figure in draw(
         collection,
-        selection.many("figure", list(SOURCES)),
+        selection.many("figure", _usual(collection)),
         selection.out,
         selection.many("format", FORMATS),
         problems=selection.wanted.get("problem", ()),
         suffix="".join(f"-{_file_name(text)}" for text in filters),
+        band=selection.one("band", "se"),
     ):
         yield from (f"wrote {file}" for file in figure.files)
         drawn += figure.variants
         if figure.files:
             nothing = False
         else:
-            lacking.append(_lack(figure.name, selection))
+            lacking.append(_lack(figure.name, collection, selection))
     if nothing:
         raise UsageError("\n".join(lacking))
     yield from lacking
     yield from _undrawn(collection, drawn, selection)
+
+
+def _usual(collection: "Collection") -> list[str]:
+    """The figures to draw if none is named: of short runs, figure 3 shows all that `cumulative` does."""
+    from lbbench.study.thinning import LONG
+
+    long = any(variant.settings["iterations"] > LONG for variant in collection.variants)
+    return [name for name in SOURCES if name != "cumulative" or long]
 
 
 def _undrawn(collection: "Collection", drawn: "Sequence[Variant]", selection: Selection) -> Iterator[str]:
@@ -65,11 +74,13 @@ def _undrawn(collection: "Collection", drawn: "Sequence[Variant]", selection: Se
         yield f"also at hand, not drawn: {', '.join(labels[:NAMED])}{more}{narrow}"
 
 
-def _lack(figure: str, selection: Selection) -> str:
+def _lack(figure: str, collection: "Collection", selection: Selection) -> str:
     """What to say of a figure without traces: the command that makes them, if there can be any."""
     methods, able = selection.wanted.get("method", ()), METHODS.get(figure)
     if able and methods and not set(methods) & set(able):
         return f"figure {figure} has nothing to show of {', '.join(methods)}; it shows {', '.join(able)}"
+    if figure in WHOLE and len(collection.whole(collection.variants)) < len(collection.variants):
+        return f"figure {figure} needs all rows of a run, and some here were exported with thin="
     growing = figure != "4" or not methods or set(methods) & set(GROWING)
     command = SOURCES[figure] if growing else OTHERWISE
     return f"figure {figure} lacks traces: {selection.source(*command.split())} makes them"

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
 from lbbench.report import style
@@ -44,18 +46,27 @@ def significant(table: Table) -> set[Place]:
 
 
 def times(collection: Collection, frame: pd.DataFrame, labels: Labels) -> Table:
-    """Seconds per run, milliseconds per suggestion, and the largest peak memory of a worker, for each variant."""
+    """Seconds per run, milliseconds per suggestion, and the largest peak memory of a worker, for each variant.
+
+    Thinned runs have no milliseconds, since early steps, of which more are kept, are quicker than others.
+    """
     seconds = final(frame).groupby("run_id")["seconds"].mean()
-    steps = frame[frame["t"] > 0].groupby("run_id")["suggest_s"]
-    typical, slow = 1e3 * steps.median(), 1e3 * steps.quantile(0.95)
     rows: list[tuple[Cell, ...]] = []
     for variant in collection.variants:
-        times = [float(values[variant.run_id]) for values in (seconds, typical, slow)]
+        suggest = _suggested(collection, variant)
+        times = (float(seconds[variant.run_id]), 1e3 * suggest.median(), 1e3 * float(suggest.quantile(0.95)))
         memory = max(float(trace.metadata.get("peak_memory_mb", math.nan)) for trace in collection.of([variant]))
         rows.append((variant.problem, labels[variant.run_id], *times, memory))
     header = ("problem", "method", "s/run", "ms/step, median", "ms/step, 95 %", "peak memory in MB")
     note = "mean seconds per run; quantiles over all its steps; peak memory of the worker, which may play many runs"
     return Table(header, rows, note=note)
+
+
+def _suggested(collection: Collection, variant: Variant) -> pd.Series:
+    """The seconds of every suggestion after the design; NaN alone if the variant's runs are thinned."""
+    runs = (rows for _, rows in collection.each(collection.whole([variant]), ["t", "suggest_s"]))
+    steps = [rows.filter(pc.greater(rows["t"], 0))["suggest_s"].to_numpy() for rows in runs]
+    return pd.Series(np.concatenate(steps) if steps else [math.nan])
 
 
 def coverage(variants: Sequence[Variant], labels: Labels) -> Table:

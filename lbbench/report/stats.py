@@ -12,12 +12,16 @@ REGRETS = ("simple_regret", "cumulative_regret")
 
 
 def final(frame: pd.DataFrame) -> pd.DataFrame:
-    """The last row of each run (problem, method, run_id, seed), in order of appearance, with its total `seconds`."""
+    """The last row of each run (problem, method, run_id, seed), in order of appearance, with its total `seconds`.
+
+    These are its column `total_s`, which the rows of a thinned run need, or else the sum over its rows.
+    """
     frame = frame.reset_index(drop=True)
     runs = frame.groupby(["problem", "method", "run_id", "seed"], sort=False)
     last = frame.loc[runs["t"].idxmax()].reset_index(drop=True)
-    last["seconds"] = (runs["suggest_s"].sum() + runs["evaluate_s"].sum()).to_numpy()
-    return last
+    if "total_s" in frame:
+        return last.rename(columns={"total_s": "seconds"})
+    return last.assign(seconds=(runs["suggest_s"].sum() + runs["evaluate_s"].sum()).to_numpy())
 
 
 def best_values(frame: pd.DataFrame, objectives: Mapping[str, str]) -> dict[str, float]:
@@ -68,18 +72,18 @@ def summary(frame: pd.DataFrame, by: Sequence[str] = ("problem", "method", "run_
 
 
 def curves(frame: pd.DataFrame, column: str, by: Sequence[str] = ("problem", "method", "run_id")) -> pd.DataFrame:
-    """Per group, and per t in ascending order: `mean`, `se`, `median`, quartiles `lower` and `upper`, and `n` of seeds.
+    """Per group, and per t in ascending order: `mean`, `sd`, `se`, `median`, quartiles `lower`, `upper`, `n` of seeds.
 
-    Groups stand in order of appearance; without rows there are none. Missing values do not count; `se` is NaN for a
-    single seed.
+    Groups stand in order of appearance; without rows there are none. Missing values do not count; `sd` and `se` are NaN
+    for a single seed.
     """
     pieces = {}
     for group, rows in frame.groupby(list(by), sort=False):
         values = rows.groupby("t")[column]
-        table = values.agg(mean="mean", se="sem", median="median", n="count")
+        table = values.agg(mean="mean", sd="std", se="sem", median="median", n="count")
         pieces[group] = table.assign(lower=values.quantile(0.25), upper=values.quantile(0.75))
     if not pieces:
-        return pd.DataFrame(columns=[*by, "t", "mean", "se", "median", "n", "lower", "upper"])
+        return pd.DataFrame(columns=[*by, "t", "mean", "sd", "se", "median", "n", "lower", "upper"])
     curves: pd.DataFrame = pd.concat(pieces, names=list(by)).reset_index()
     return curves
 

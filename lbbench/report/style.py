@@ -10,6 +10,12 @@ LABELS = {
     "mcmc": "MCMC",
     "oracle": "Oracle",
     "random": "Random",
+    "igpucb": "IGP-UCB",
+    "gpucb": "GP-UCB",
+    "gpts": "GP-TS",
+    "ei": "GP-EI",
+    "pi": "GP-PI",
+    "tight": "tight",
 }
 ORDER = tuple(LABELS)
 
@@ -22,7 +28,7 @@ class Look(NamedTuple):
     marker: str
 
 
-# The colours are Okabe and Ito's, which the colour-blind tell apart; line and marker tell them apart in grey.
+# The first colours are Okabe and Ito's, which the colour-blind tell apart; line and marker tell them apart in grey.
 LOOKS = {
     "lb": Look("#0072B2", "-", "o"),
     "lnb": Look("#56B4E9", "--", "v"),
@@ -31,6 +37,12 @@ LOOKS = {
     "mcmc": Look("#CC79A7", ":", "D"),
     "oracle": Look("#000000", "-", "*"),
     "random": Look("#999999", ":", "x"),
+    "igpucb": Look("#7B1E3B", "--", "p"),
+    "gpucb": Look("#2E2585", "-.", "<"),
+    "gpts": Look("#A69100", ":", ">"),
+    "ei": Look("#00A6A6", "--", "d"),
+    "pi": Look("#9B51E0", "-.", "+"),
+    "tight": Look("#E3170A", "-", "H"),
 }
 SPARE = (Look("#E69F00", "-.", "P"), Look("#8B6F47", "--", "X"), Look("#5D3A9B", ":", "h"))  # of methods unknown here
 

@@ -9,14 +9,14 @@ from lbbench import growth, theory
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.report import stats
-from lbbench.report.collection import Collection
+from lbbench.report.collection import TOTAL, Collection
 from lbbench.report.selection import Selection
 from lbbench.report.style import label
 from lbbench.report.tables import KINDS, Cell, Estimate, Table
 from lbbench.report.variants import Variant, shared_changes, typed
 from lbbench.study.settings import defaults
 
-COLUMNS = ["problem", "method", "growth", "run_id", "seed", "t", *stats.REGRETS, "suggest_s", "evaluate_s"]
+COLUMNS = ["problem", "method", "growth", "run_id", "seed", "t", *stats.REGRETS, TOTAL]
 
 Varied = Mapping[str, Mapping[str, object]]  # the last name of a setting → its value by run_id
 
@@ -39,7 +39,7 @@ def choose(collection: Collection, selection: Selection) -> list[Variant]:
 
 def tables(collection: Collection, variants: Sequence[Variant], kinds: Sequence[str]) -> list[Table]:
     """The tables of these kinds (`tables.KINDS`) of some variants; what these share is in the notes."""
-    frame = collection.read(variants, COLUMNS)
+    frame = collection.read(variants, COLUMNS, thinned=True)
     found = [TABLES[kind](collection, variants, frame) for kind in kinds]
     settings = typed(shared_changes(variants))
     return [replace(table, note=f"{table.note}; {settings}") if settings else table for table in found]
@@ -143,7 +143,7 @@ def _tests(collection: Collection, variants: Sequence[Variant], frame: pd.DataFr
 
 def _factors(collection: Collection, variants: Sequence[Variant], frame: pd.DataFrame) -> Table:
     growing = [variant for variant in variants if "g" in variant.settings["method"]]
-    points = collection.read(growing, ["run_id", "x"]).drop_duplicates("run_id")
+    points = collection.read(growing, ["run_id", "x"], thinned=True).drop_duplicates("run_id")
     dims = {run_id: len(x) for run_id, x in points.itertuples(index=False)}
     rows = dict.fromkeys(_factor(variant, dims[variant.run_id]) for variant in growing)
     ends = [f"{label(method)}, {unknown}" for unknown, own in UNKNOWN.items() for method in own]

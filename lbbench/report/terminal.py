@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lbbench.errors import UsageError
-from lbbench.report.stats import best_values, with_regrets
+from lbbench.report.collection import Collection
 from lbbench.report.summaries import COLUMNS, Varied, summary
 from lbbench.report.tables import Table, grid
 from lbbench.study import failures, traces
@@ -133,8 +133,10 @@ class Session:
             return
         varied = {last(key): {run.settings.id: run.settings.get(key) for run in there} for key in self.plan.swept}
         self.console.print()
-        rows = traces.read([run.path for run in there], [*COLUMNS, "f"])
-        rows = with_regrets(rows, best_values(rows, {run.settings.id: run.settings.objective for run in there}))
+        collection = Collection.of_files(run.path for run in there)
+        order = list(dict.fromkeys(run.settings.id for run in there))
+        variants = sorted(collection.variants, key=lambda variant: order.index(variant.run_id))
+        rows = collection.read(variants, COLUMNS, thinned=True)
         show(self.closing(rows, varied), self.console, titled=False)
 
     def _say(self, text: str, style: str | None = None) -> None:

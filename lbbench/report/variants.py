@@ -7,6 +7,8 @@ from typing import Any
 from lbbench.report import style
 from lbbench.study.settings import Settings
 
+VariantKey = tuple[str, str, str]
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -18,6 +20,11 @@ class Variant:
     settings: Settings
     seeds: tuple[int, ...]
     changed: Mapping[str, Any]  # the last name of each setting that is not as in configs/, with its value
+
+    @property
+    def key(self) -> VariantKey:
+        """What tells it from every other variant."""
+        return self.problem, self.method, self.run_id
 
     @property
     def changes(self) -> list[str]:

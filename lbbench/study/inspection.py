@@ -1,12 +1,14 @@
 """Whether what a file of traces holds can be relied on. What cannot raises `ValueError`, which says why."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
+from lbbench.study import thinning
 from lbbench.study.checks import CHECKS, check, printable
 from lbbench.study.overrides import GROWTHS
 from lbbench.study.registry import OURS
@@ -16,6 +18,7 @@ Key = tuple[str, str, str, int]
 RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other
 NEEDED = ("iterations", "gp.kernel", "gp.regulariser")  # settings that every run has, whatever its method and problem
 SEEDS = range(2**63)
+THIN = range(1, 1_001)  # steps per decade that an export may keep
 REGRETS = ["regret", "simple_regret", "cumulative_regret"]
 
 
@@ -34,6 +37,9 @@ def key_of(run: Mapping[str, Any]) -> Key:
     if not isinstance(run.get("versions", {}), Mapping):
         raise ValueError("its versions are no mapping")
     float(run.get("peak_memory_mb", 0.0))
+    if (thin := run.get("thin")) is not None and (type(thin) is not int or thin not in THIN):
+        raise ValueError(f"thin={printable(str(thin))}: must be a whole number from {THIN[0]} to {THIN[-1]}")
+    float(run.get("total_s", 0.0))
     return settings.problem, settings.method, settings.id, seed
 
 
@@ -50,8 +56,8 @@ def _check_setting(name: str, value: Any) -> None:
             raise ValueError(f"{name}={printable(repr(value))} is of another type")
 
 
-def check_rows(rows: pa.Table, keys: Collection[Key]) -> None:
-    """The rows have finite numbers, positive length scales, and steps after the initial design of each run.
+def check_rows(rows: pa.Table, runs: Mapping[Key, Mapping[str, Any]]) -> None:
+    """The rows have finite numbers, positive length scales, and of each run, by its metadata, all that were kept.
 
     Where the objective was not finite, and was skipped, only the regrets of the steps after the design must be. Without
     regrets are the runs of a user's own problem whose maximum is not known.
@@ -72,7 +78,16 @@ def check_rows(rows: pa.Table, keys: Collection[Key]) -> None:
                 raise ValueError(f"its {name} is not finite everywhere")
     if pc.any(pc.less_equal(rows["lengthscale"], 0.0)).as_py():
         raise ValueError("its lengthscale is not positive everywhere")
-    steps = rows.filter(later).group_by(RUN, use_threads=False).aggregate([])
-    found = set(zip(*(steps[name].to_pylist() for name in RUN), strict=True))
-    for problem, method, _, seed in set(keys) - found:
-        raise ValueError(f"it has no steps of {printable(method)} on {printable(problem)} with seed {seed}")
+    if not pc.all(has_maximum).as_py() and any(run.get("thin") is not None for run in runs.values()):
+        raise ValueError("it has some rows only, and no regrets")
+    grouped = rows.select([*RUN, "t"]).group_by(RUN, use_threads=False).aggregate([("t", "list")])
+    keys = zip(*(grouped[name].to_pylist() for name in RUN), strict=True)
+    steps = {key: t.values.to_numpy() for key, t in zip(keys, grouped["t_list"], strict=True)}
+    for key, run in runs.items():
+        problem, method, _, seed = key
+        name = f"{printable(method)} on {printable(problem)} with seed {seed}"
+        t = steps.get(key, np.empty(0, np.int64))
+        if not (t > 0).any():
+            raise ValueError(f"it has no steps of {name}")
+        if not thinning.is_whole(t, run["settings"]["iterations"], run.get("thin")):
+            raise ValueError(f"it has not just the rows of {name}")

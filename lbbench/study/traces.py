@@ -3,13 +3,17 @@
 A directory of them reads as one table: `pandas.read_parquet("results/traces")`.
 """
 
+import contextlib
+import functools
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lbbench.errors import UsageError
@@ -18,6 +22,7 @@ from lbbench.study.checks import printable
 
 SCHEMA_VERSION = 1
 KEY = b"lbbench"  # of the JSON in a file's metadata
+GROUP = 100_000  # rows of many runs that are written together
 
 SCHEMA = pa.schema(
     [
@@ -59,15 +64,38 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, 
     write_table(path, pa.Table.from_pylist(list(rows), schema=SCHEMA), metadata)
 
 
-def write_table(path: Path, table: pa.Table, metadata: Mapping[str, Any], **options: Any) -> None:
-    """Write a table of `SCHEMA` under its final name only once it is whole and on disk.
-
-    `options` are those of `pyarrow.parquet.write_table`.
-    """
-    content = json.dumps({"schema_version": SCHEMA_VERSION, **metadata}, sort_keys=True)
-    table = table.replace_schema_metadata({KEY: content.encode()})
+def write_table(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
+    """Write a table of `SCHEMA` under its final name only once it is whole and on disk."""
     with files.replacing(path) as file:
-        pq.write_table(table, file, **{"compression": "zstd", **options})
+        pq.write_table(table.replace_schema_metadata(_stated(metadata)), file, compression="zstd")
+
+
+def write_tables(path: Path, tables: Iterable[pa.Table], metadata: Mapping[str, Any], **options: Any) -> None:
+    """Write tables of `SCHEMA`, at least one, to a file in the same way, with little more than `GROUP` rows in memory.
+
+    `options` are those of `pyarrow.parquet.ParquetWriter`.
+    """
+    groups = (group.replace_schema_metadata(_stated(metadata)) for group in _groups(tables))
+    first = next(groups)
+    with files.replacing(path) as file, pq.ParquetWriter(file, first.schema, **options) as writer:
+        for group in itertools.chain([first], groups):
+            writer.write_table(group)
+
+
+def _groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in fewer tables, each but the last of `GROUP` rows or more."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(map(len, waiting)) >= GROUP:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting.clear()
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _stated(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
+    return {KEY: json.dumps({"schema_version": SCHEMA_VERSION, **metadata}, sort_keys=True).encode()}
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
@@ -88,9 +116,9 @@ def read_runs(path: Path) -> list[dict[str, Any]]:
             if (version := content["schema_version"]) != SCHEMA_VERSION:
                 raise UsageError(f"{path} has traces of version {printable(str(version))}, not {SCHEMA_VERSION}")
             runs = list(content.get("runs", [content]))
-            keys = {inspection.key_of(run) for run in runs}
+            by_key = {inspection.key_of(run): run for run in runs}
             _check_types(file.schema_arrow)
-            inspection.check_rows(_columns(file, CHECKED), keys)
+            inspection.check_rows(_columns(file, CHECKED), by_key)
     except (LookupError, TypeError, AttributeError):
         raise UsageError(f"{path} is no trace (its metadata are not lbbench's)") from None
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -116,10 +144,12 @@ def _check_types(schema: pa.Schema) -> None:
             raise ValueError(f"column {field.name} is not of type {field.type}")
 
 
-def _columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
-    """Some columns of a file, just as `SCHEMA` has them."""
+def _columns(file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None) -> pa.Table:
+    """Some columns of a file, or of some of its row groups, just as `SCHEMA` has them."""
     schema = pa.schema([SCHEMA.field(name) for name in columns])
-    found = file.read(columns=columns, use_threads=False).select(columns).replace_schema_metadata()
+    groups = range(file.num_row_groups) if groups is None else groups
+    found = file.read_row_groups(list(groups), columns=columns, use_threads=False)
+    found = found.select(columns).replace_schema_metadata()
     return found if found.schema == schema else found.cast(schema)
 
 
@@ -128,21 +158,52 @@ def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.Data
 
     Raises `UsageError` for a file that is no trace, which is left as it is.
     """
-    frame: pd.DataFrame = read_table(paths, columns).to_pandas()
-    return frame
-
-
-def read_table(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pa.Table:
-    """What `read` gives, as an Arrow table."""
     columns = list(columns or SCHEMA.names)
     tables = []
     for path in paths:
-        try:
-            with path.open("rb") as file:
-                tables.append(_columns(pq.ParquetFile(file), columns))
-        except (OSError, LookupError, ValueError, pa.ArrowException) as error:
-            raise UsageError(f"{path} is no trace ({_reason(error)}); move it away") from None
-    return pa.concat_tables(tables)
+        with _opened(path) as file:
+            tables.append(_columns(file, columns))
+    frame: pd.DataFrame = pa.concat_tables(tables).to_pandas()
+    return frame
+
+
+def read_each(path: Path, keys: Iterable[inspection.Key], columns: Sequence[str]) -> Iterator[pa.Table]:
+    """The rows of some runs in a file, run by run. Of a large file that was exported little is in memory at a time.
+
+    Raises `UsageError` as `read` does.
+    """
+    needed = list(dict.fromkeys([*inspection.RUN, *columns]))
+    with _opened(path) as file:
+
+        @functools.lru_cache(maxsize=1)
+        def rows(groups: tuple[int, ...]) -> pa.Table:
+            return _columns(file, needed, groups)
+
+        for key in keys:
+            found = rows(_groups_with(file.metadata, key))
+            own = (pc.equal(found[name], value) for name, value in zip(inspection.RUN, key, strict=True))
+            yield found.filter(functools.reduce(pc.and_, own)).select(columns)
+
+
+def _groups_with(metadata: pq.FileMetaData, key: inspection.Key) -> tuple[int, ...]:
+    """The row groups of a file that may have rows of a run, by their statistics."""
+    places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    own = [(places[name], value) for name, value in zip(inspection.RUN, key, strict=True)]
+
+    def may_have(group: pq.RowGroupMetaData) -> bool:
+        found = [(group.column(place).statistics, value) for place, value in own]
+        return all(s is None or not s.has_min_max or s.min <= value <= s.max for s, value in found)
+
+    return tuple(i for i in range(metadata.num_row_groups) if may_have(metadata.row_group(i)))
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+    try:
+        with path.open("rb") as file:
+            yield pq.ParquetFile(file)
+    except (OSError, LookupError, ValueError, pa.ArrowException) as error:
+        raise UsageError(f"{path} is no trace ({_reason(error)}); move it away") from None
 
 
 def _reason(error: Exception) -> str:

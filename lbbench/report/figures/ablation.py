@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib import colormaps
 
 from lbbench import growth
+from lbbench.domain import Array
 from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas, lengthscales, regrets
 from lbbench.report.lengthscales import bins, chosen
 from lbbench.report.stats import curves
-from lbbench.report.variants import Variant, by_problem, shared_changes, typed
+from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes, typed
 from lbbench.study.overrides import GROWTHS
 
 USUAL = "g"  # the paper's ablation
@@ -92,10 +92,10 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
     labels = [typed(own) for own in sorted((values(variant, keys) for variant in variants), key=_place)]
     looks = _looks(list(dict.fromkeys(labels)))
     shared = shared_changes(variants)
-    frame = collection.read(variants, COLUMNS)
+    frame = collection.read(variants, COLUMNS, thinned=True)
     table = curves(frame[frame["t"] >= 0], "simple_regret")
     thetas = chosen(collection, variants)
-    names = ("simple regret", "proportion of iterations")[: 2 if len(thetas) else 1]
+    names = ("simple regret", "proportion of iterations")[: 2 if any(map(len, thetas.values())) else 1]
     folds = math.ceil(len(panels) / PER_ROW)
     columns = math.ceil(len(panels) / folds)
     width = max(4.5, canvas.panels_width(columns))
@@ -123,11 +123,15 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
 
 
 def _plot_lengthscales(
-    axes: Any, thetas: pd.DataFrame, own: Sequence[Variant], keys: Sequence[str], looks: Mapping[str, dict[str, Any]]
+    axes: Any,
+    thetas: Mapping[VariantKey, Array],
+    own: Sequence[Variant],
+    keys: Sequence[str],
+    looks: Mapping[str, dict[str, Any]],
 ) -> None:
-    edges = bins(thetas["lengthscale"])
+    edges = bins(thetas.values())
     for variant in own:
-        found = canvas.only(thetas, variant)["lengthscale"]
+        found = thetas[variant.key]
         if len(found):
             look = looks[typed(values(variant, keys))]
             lengthscales.plot_proportions(axes, found, edges, histtype="step", **look)

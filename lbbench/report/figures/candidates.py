@@ -13,20 +13,22 @@ COLUMNS = ["problem", "method", "run_id", "seed", "t", "lengthscale", "candidate
 
 
 def draw(collection: Collection) -> list[canvas.Sheet]:
-    """When candidates were born, chosen and eliminated, for the first seed at hand: a panel per problem."""
-    variants = [variant for variant in collection.usual() if variant.method == "lb"]
+    """When candidates were born, chosen and eliminated, for the first seed at hand: a panel per problem.
+
+    Thinned runs are left out, since they lack steps at which some were eliminated.
+    """
+    variants = collection.whole([variant for variant in collection.usual() if variant.method == "lb"])
     if not variants:
         return []
     shared = shared_changes(variants)
-    frame = collection.read(variants, COLUMNS)
+    first = collection.only({(*variant.key, variant.seeds[0]) for variant in variants})
+    frame = first.read(variants, COLUMNS)
     frame = frame[frame["t"] > 0]
     figure, axes = canvas.grid(1, len(variants), canvas.panels_width(len(variants)), 2.4)
     for panel, variant in zip(axes[0], variants, strict=True):
-        seed = variant.seeds[0]
-        rows = canvas.only(frame, variant)
-        plot_lives(panel, rows[rows["seed"] == seed])
+        plot_lives(panel, canvas.only(frame, variant))
         mark_optimum(panel.axhline, [variant])
-        panel.set(title=f"{variant.problem}, seed {seed}", yscale="log")
+        panel.set(title=f"{variant.problem}, seed {variant.seeds[0]}", yscale="log")
         canvas.label_iterations(panel)
         canvas.label_decades(panel.yaxis)
     axes[0, 0].set_ylabel("length scale θ")

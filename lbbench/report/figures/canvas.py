@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -43,6 +44,7 @@ HANDLE = 9  # characters that the line beside a label takes
 WITHIN = {10.0: (1.0, 2.0, 3.0, 5.0), 1000.0: (1.0, 3.0)}  # labels in a decade where an axis spans less than a ratio
 PLAIN = (5e-5, 5e5)  # numbers between that are written without a power of ten
 MARKS = 5  # markers on a curve
+SLOTS = 7  # places for the markers of as many methods; those of further ones lie half-way between
 UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 
 
@@ -81,12 +83,15 @@ def plot_band(axes: Axes, curve: pd.DataFrame, middle: str, low: pd.Series, high
     axes.fill_between(curve["t"], low, high, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
-def look(method: str, length: int) -> dict[str, Any]:
-    """How the curve of a method is drawn, with a few markers on its `length` points; the first methods lie on top."""
+def look(method: str, t: pd.Series) -> dict[str, Any]:
+    """How the curve of a method over ascending t is drawn, with a few markers; the first methods lie on top."""
     colour, line, marker = style.look(method)
     place = style.order(method)[0]
-    step = max(1, length // MARKS)
-    every = (place * step // len(style.ORDER), step)  # apart from those of other methods
+    span = int(t.iloc[-1] - t.iloc[0]) + 1
+    step = max(1, span // MARKS)
+    turn, slot = divmod(place, SLOTS)
+    marked = np.arange((2 * slot + turn) * step // (2 * SLOTS), span, step)  # apart from those of other methods
+    every = np.unique(np.searchsorted(t, t.iloc[0] + marked)).tolist()
     return {"color": colour, "linestyle": line, "marker": marker, "markevery": every, "zorder": 3 - 0.1 * place}
 
 

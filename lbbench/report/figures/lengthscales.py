@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
 from lbbench.domain import Array
@@ -12,7 +11,7 @@ from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas
 from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
 from lbbench.report.style import colour
-from lbbench.report.variants import Variant, by_problem, shared_changes
+from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes
 
 USUAL = "michalewicz"  # the paper's problem
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # text
@@ -26,8 +25,8 @@ def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
     at_hand = {variant.problem for variant in usual}
     shown = set(problems) or ({USUAL} & at_hand or at_hand)
     variants = [variant for variant in usual if variant.problem in shown]
-    frame = chosen(collection, variants)
-    variants = [variant for variant in variants if len(canvas.only(frame, variant))]
+    thetas = chosen(collection, variants)
+    variants = [variant for variant in variants if len(thetas[variant.key])]
     if not variants:
         return []
     shared = shared_changes(variants)
@@ -37,23 +36,25 @@ def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
     figure, axes = canvas.grid(len(labels), len(columns), width, HEIGHT, sharex="col", sharey=True)
     for panels, (problem, own) in zip(axes.T, columns.items(), strict=True):
         panels[0].set_title(f"{problem} ({canvas.seed_count(own)})")
-        plot_problem(dict(zip(labels, panels, strict=True)), {variant.label(shared): variant for variant in own}, frame)
+        labelled = {variant.label(shared): variant for variant in own}
+        plot_problem(dict(zip(labels, panels, strict=True)), labelled, thetas)
     figure.supylabel("proportion of iterations", fontsize=8)
     canvas.add_legend(figure, "all iterations of n seeds", shared)
     return [canvas.Sheet("figure2", figure, variants)]
 
 
-def plot_problem(panels: Mapping[str, Axes], variants: Mapping[str, Variant], frame: pd.DataFrame) -> None:
+def plot_problem(
+    panels: Mapping[str, Axes], variants: Mapping[str, Variant], thetas: Mapping[VariantKey, Array]
+) -> None:
     """The histogram of each variant of a problem in the panel with its label; panels of none stay empty."""
-    (problem,) = {variant.problem for variant in variants.values()}
-    edges = bins(frame[frame["problem"] == problem]["lengthscale"])
+    edges = bins(thetas[variant.key] for variant in variants.values())
     for label, panel in panels.items():
         if variant := variants.get(label):
             panel.text(0.015, 0.95, label, transform=panel.transAxes, va="top", bbox=BEHIND)
             panel.margins(y=0.3)  # room for that text
             panel.tick_params(labelleft=True)
-            values = canvas.only(frame, variant)["lengthscale"]
-            plot_proportions(panel, values, edges, color=colour(variant.method), histtype="stepfilled", alpha=0.85)
+            look = {"color": colour(variant.method), "histtype": "stepfilled", "alpha": 0.85}
+            plot_proportions(panel, thetas[variant.key], edges, **look)
             mark_optimum(panel.axvline, [variant])
             canvas.label_decades(panel.xaxis)
             lowest = panel
@@ -63,7 +64,7 @@ def plot_problem(panels: Mapping[str, Axes], variants: Mapping[str, Variant], fr
     lowest.tick_params(labelbottom=True)
 
 
-def plot_proportions(axes: Axes, values: pd.Series, edges: Array, **look: Any) -> None:
+def plot_proportions(axes: Axes, values: Array, edges: Array, **look: Any) -> None:
     """A histogram whose heights sum to 1, on a log axis."""
     axes.hist(values, bins=list(edges), weights=np.full(len(values), 1.0 / len(values)), **look)
     axes.set_xscale("log")

@@ -1,53 +1,89 @@
-"""Figure 3: simple and cumulative regret of the methods on each problem."""
+"""Figure 3: simple and cumulative regret of the methods on each problem; and "cumulative", the latter alone."""
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lbbench.report.collection import Collection
-from lbbench.report.figures import canvas
+from lbbench.report.figures import BANDS, canvas
 from lbbench.report.stats import REGRETS, curves
-from lbbench.report.variants import by_problem, shared_changes
+from lbbench.report.variants import Variant, by_problem, shared_changes
 
+PER_ROW = 4  # problems side by side
 DECADES = 4  # of simple regret that are told apart, from the largest down
 COLUMNS = ["problem", "method", "run_id", "seed", "t", *REGRETS]
-NOTE = "mean ± standard error over n seeds"
 ZERO = "; an axis that shows 0 is linear below its lowest power of ten"
 
 
-def draw(collection: Collection) -> list[canvas.Sheet]:
-    """Mean ± standard error over seeds: a row per regret, a column per problem."""
+def draw(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
+    """Mean and band over seeds: a row per regret, a column per problem."""
     variants = collection.usual()
     if not variants:
         return []
     shared = shared_changes(variants)
     columns = by_problem(variants)
-    frame = collection.read(variants, COLUMNS)
-    frame = frame[frame["t"] >= 0]  # from the end of the initial design on
+    frame = _frame(collection, variants)
     width = canvas.panels_width(len(columns))
     figure, axes = canvas.grid(len(REGRETS), len(columns), width, 1.75, sharex="col")
     for row, regret in zip(axes, REGRETS, strict=True):
         table = curves(frame, regret)
         for panel, (problem, own) in zip(row, columns.items(), strict=True):
-            for variant in own:
-                curve = canvas.only(table, variant)
-                label = variant.label(shared)
-                plot_mean(panel, curve, label=label, **canvas.look(variant.method, len(curve)))
+            _plot_panel(panel, table, own, shared, band)
             if regret == "simple_regret":
                 scale_simple_regret(panel, table[table["problem"] == problem]["mean"])
                 panel.set_title(f"{problem} ({canvas.seed_count(own)})")
             else:
                 canvas.label_iterations(panel)
         row[0].set_ylabel(regret.replace("_", " "))
-    canvas.add_legend(figure, note(figure), shared)
+    canvas.add_legend(figure, note(figure, band), shared)
     return [canvas.Sheet("figure3", figure, variants)]
 
 
-def plot_mean(axes: Axes, curve: pd.DataFrame, **look: object) -> None:
-    """The mean of a curve of `stats.curves`, and a band of one standard error on either side."""
-    canvas.plot_band(axes, curve, "mean", curve["mean"] - curve["se"], curve["mean"] + curve["se"], **look)
+def draw_cumulative(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
+    """Cumulative regret alone, mean and band over seeds: a panel per problem, in rows of at most `PER_ROW`."""
+    variants = collection.usual()
+    if not variants:
+        return []
+    shared = shared_changes(variants)
+    problems = by_problem(variants)
+    table = curves(_frame(collection, variants), "cumulative_regret")
+    folds = math.ceil(len(problems) / PER_ROW)
+    columns = math.ceil(len(problems) / folds)
+    figure, axes = canvas.grid(folds, columns, canvas.panels_width(columns), 2.0)
+    for panel, (problem, own) in zip(axes.flat, problems.items(), strict=False):
+        _plot_panel(panel, table, own, shared, band)
+        panel.set_title(f"{problem} ({canvas.seed_count(own)})")
+        canvas.label_iterations(panel)
+    for panel in axes[:, 0]:
+        panel.set_ylabel("cumulative regret")
+    for panel in axes.flat[len(problems) :]:
+        panel.set_axis_off()
+    canvas.add_legend(figure, note(figure, band), shared)
+    return [canvas.Sheet("cumulative", figure, variants)]
+
+
+def _frame(collection: Collection, variants: Sequence[Variant]) -> pd.DataFrame:
+    """Both regrets from the end of the initial design on."""
+    frame = collection.read(variants, COLUMNS, thinned=True)
+    return frame[frame["t"] >= 0]
+
+
+def _plot_panel(
+    panel: Axes, table: pd.DataFrame, variants: Sequence[Variant], shared: Mapping[str, Any], band: str
+) -> None:
+    """The curve of each variant of a problem."""
+    for variant in variants:
+        curve = canvas.only(table, variant)
+        plot_mean(panel, curve, band, label=variant.label(shared), **canvas.look(variant.method, curve["t"]))
+
+
+def plot_mean(axes: Axes, curve: pd.DataFrame, band: str = "se", **look: Any) -> None:
+    """The mean of a curve of `stats.curves`, and a band of one standard error or deviation on either side."""
+    canvas.plot_band(axes, curve, "mean", curve["mean"] - curve[band], curve["mean"] + curve[band], **look)
 
 
 def scale_simple_regret(axes: Axes, means: pd.Series) -> None:
@@ -64,6 +100,8 @@ def scale_simple_regret(axes: Axes, means: pd.Series) -> None:
         axes.set_ylim(bottom=0.0)
 
 
-def note(figure: Figure) -> str:
+def note(figure: Figure, band: str = "se") -> str:
     """What the curves of a figure are."""
-    return NOTE + (ZERO if any(axes.get_yscale() == "symlog" for axes in figure.axes) else "")
+    return f"mean ± {BANDS[band]} over n seeds" + (
+        ZERO if any(axes.get_yscale() == "symlog" for axes in figure.axes) else ""
+    )

@@ -15,13 +15,13 @@ def draw(collection: Collection) -> list[canvas.Sheet]:
         return []
     shared = shared_changes(variants)
     columns = by_problem(variants)
-    frame = collection.read(variants, COLUMNS)
+    frame = collection.read(variants, COLUMNS, thinned=True)
     table = curves(frame[frame["t"] > 0], "suggest_s")
     figure, axes = canvas.grid(1, len(columns), canvas.panels_width(len(columns)), 1.9, sharey=True)
     for panel, (problem, own) in zip(axes[0], columns.items(), strict=True):
         for variant in own:
             curve = canvas.only(table, variant)
-            look = canvas.look(variant.method, len(curve)) | {"linewidth": 0.8}
+            look = canvas.look(variant.method, curve["t"]) | {"linewidth": 0.8}
             label = variant.label(shared)
             canvas.plot_band(panel, curve, "median", curve["lower"], curve["upper"], label=label, **look)
         panel.set(title=f"{problem} ({canvas.seed_count(own)})", yscale="log")

@@ -14,7 +14,7 @@ const variable = name => getComputedStyle(document.documentElement).getPropertyV
 const ink = colour => colour === "#000000" ? variable("--ink") : colour;
 const fade = (colour, alpha) => ink(colour) + Math.round(255 * alpha).toString(16).padStart(2, "0");
 const shown = problem => problem.curves.filter(curve => data.series[curve.series].shown);
-const steps = values => values.map((_, i) => i + 1);
+const steps = (values, named) => named ?? values.map((_, i) => i + 1); // of long runs some steps, which are named
 
 function chosen() {
   const values = new FormData(controls);
@@ -24,13 +24,13 @@ function chosen() {
 
 /** A line per curve with its band, and, if asked for, a thin line per seed. */
 function regretTraces(problem, options, regret) {
-  const curves = shown(problem).map(curve => ({...curve[regret], ...data.series[curve.series], seeds: curve.seeds}));
+  const curves = shown(problem).map(curve => ({...data.series[curve.series], ...curve, ...curve[regret]}));
   const centre = curve => options.median ? curve.median : curve.mean;
   const positive = curves.flatMap(centre).filter(value => value > 0);
   const floor = options.log ? Math.min(...positive) / 2 : -Infinity; // the end of a band that reaches 0 on a log axis
   const traces = [];
   for (const curve of curves) {
-    const middle = centre(curve), t = steps(middle), name = escape(curve.label);
+    const middle = centre(curve), t = steps(middle, curve.steps), name = escape(curve.label);
     const error = i => curve.se[i] ?? 0;
     const low = options.median ? curve.lower : middle.map((value, i) => value - error(i));
     const high = options.median ? curve.upper : middle.map((value, i) => value + error(i));
@@ -50,7 +50,7 @@ function regretTraces(problem, options, regret) {
 /** The seeds of a curve as one line with gaps. */
 function joined(curve) {
   return {
-    x: curve.by_seed.flatMap(values => [...steps(values), null]),
+    x: curve.by_seed.flatMap(values => [...steps(values, curve.steps), null]),
     y: curve.by_seed.flatMap(values => [...values, null]),
     customdata: curve.by_seed.flatMap((values, i) => Array(values.length + 1).fill(curve.seeds[i])),
   };
@@ -97,7 +97,7 @@ function secondsChart(problem) {
   return {
     data: shown(problem).map(curve => {
       const {label, colour, dash} = data.series[curve.series];
-      return {x: steps(curve.seconds), y: curve.seconds, name: escape(label), mode: "lines",
+      return {x: steps(curve.seconds, curve.steps), y: curve.seconds, name: escape(label), mode: "lines",
         line: {color: ink(colour), dash, width: 1.4}, hovertemplate: "%{y:.3g} s"};
     }),
     layout: {xaxis: {title: {text: "t"}}, yaxis: {type: "log", exponentformat: "power"}, hovermode: "x unified"},
