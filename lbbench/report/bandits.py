@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -22,7 +23,28 @@ from lbbench.study.inspection import RUN
 UNTOLD = ("lb", "lnb")  # the methods that are not told the length scale
 WIDTHS = ("igpucb", "gpucb", "gpts", "tight", *UNTOLD)  # those whose regret has a sub-linear bound
 TOLD = ("tight", "igpucb", "gpts", "gpucb")  # what those are compared with
-PAPERS = ("igpucb", "gpucb", "gpts", "ei", "pi")
+
+
+class Claim(NamedTuple):
+    """That a method's cumulative regret is `allowed` to be "lower", "higher" or a "tie" beside that of others."""
+
+    text: str
+    ours: str
+    others: tuple[str, ...]
+    allowed: tuple[str, ...]
+
+
+CLAIMS = (
+    Claim("IGP-UCB improves on GP-UCB in every setting", "igpucb", ("gpucb",), ("lower",)),
+    Claim("IGP-UCB is the best of the five (ties allowed)", "igpucb", ("gpucb", "gpts", "ei", "pi"), ("lower", "tie")),
+    Claim(
+        "GP-TS fares well beside GP-UCB, GP-EI and GP-PI (lower, or a tie)",
+        "gpts",
+        ("gpucb", "ei", "pi"),
+        ("lower", "tie"),
+    ),
+    Claim("GP-EI and GP-PI perform alike", "ei", ("pi",), ("tie",)),
+)
 
 
 class Trials:
@@ -93,9 +115,11 @@ def report(trials: Trials) -> Iterator[str]:
     yield ""
     yield f"T = {trials.iterations} steps. Means ± standard errors over trials. Differences are paired by trial (same"
     yield f"arms, f and noise); one within {TIE:g} standard errors of 0 counts as a tie."
-    for section in (_regrets, _slopes, _improvement, _best, _thompson, _alike, _untold):
+    sections = [_regrets(trials), _slopes(trials)]
+    sections += [_claim(trials, number, claim) for number, claim in enumerate(CLAIMS, start=1)]
+    for section in (*sections, _untold(trials)):
         yield ""
-        yield from section(trials)
+        yield from section
     yield ""
 
 
@@ -129,57 +153,30 @@ def _slopes(trials: Trials) -> Iterator[str]:
     yield conclude(failures)
 
 
-def _differences(trials: Trials, ours: str, others: Sequence[str]) -> tuple[list[str], dict[tuple[str, str], str]]:
-    """The table of a method's cumulative regret minus each other's, and the verdict for each problem and other."""
-    rows, verdicts = [], {}
+def _claim(trials: Trials, number: int, claim: Claim) -> Iterator[str]:
+    """The table of a method's cumulative regret minus each other's, and whether the claim holds."""
+    yield f"## {number}. {claim.text}"
+    yield ""
+    rows, failures = [], []
     for problem in trials.problems:
         row = [problem]
-        for other in others:
-            difference, error, _ = paired(trials.of(problem, ours), trials.of(problem, other), "cumulative_regret")
-            verdicts[problem, other] = verdict(difference, error)
-            row.append(f"{plus_minus(difference, error)} ({verdicts[problem, other]})")
+        for other in claim.others:
+            difference, error, _ = paired(
+                trials.of(problem, claim.ours), trials.of(problem, other), "cumulative_regret"
+            )
+            found = verdict(difference, error)
+            row.append(f"{plus_minus(difference, error)} ({found})")
+            if found not in claim.allowed:
+                than = f"{found} than {label(other)}" if found != "tie" else f"a tie with {label(other)}"
+                failures.append(f"{than} on {problem}")
         rows.append(row)
-    return ["", *markdown(Table([f"{label(ours)} minus", *map(label, others)], rows)), ""], verdicts
-
-
-def _against(verdicts: dict[tuple[str, str], str], allowed: Sequence[str]) -> list[str]:
-    return [
-        f"{found} than {label(other)} on {problem}" if found != "tie" else f"a tie with {label(other)} on {problem}"
-        for (problem, other), found in verdicts.items()
-        if found not in allowed
-    ]
-
-
-def _improvement(trials: Trials) -> Iterator[str]:
-    yield "## 1. IGP-UCB improves on GP-UCB in every setting"
-    table, verdicts = _differences(trials, "igpucb", ["gpucb"])
-    yield from table
-    yield conclude(_against(verdicts, ["lower"]))
-
-
-def _best(trials: Trials) -> Iterator[str]:
-    yield "## 2. IGP-UCB is the best of the paper's five methods (ties allowed)"
-    table, verdicts = _differences(trials, "igpucb", PAPERS[1:])
-    yield from table
-    yield conclude(_against(verdicts, ["lower", "tie"]))
-
-
-def _thompson(trials: Trials) -> Iterator[str]:
-    yield "## 3. GP-TS fares well beside GP-UCB and GP-EI and GP-PI (lower, or a tie)"
-    table, verdicts = _differences(trials, "gpts", ["gpucb", "ei", "pi"])
-    yield from table
-    yield conclude(_against(verdicts, ["lower", "tie"]))
-
-
-def _alike(trials: Trials) -> Iterator[str]:
-    yield "## 4. GP-EI and GP-PI perform alike"
-    table, verdicts = _differences(trials, "ei", ["pi"])
-    yield from table
-    yield conclude(_against(verdicts, ["tie"]))
+    yield from markdown(Table([f"{label(claim.ours)} minus", *map(label, claim.others)], rows))
+    yield ""
+    yield conclude(failures)
 
 
 def _untold(trials: Trials) -> Iterator[str]:
-    yield "## 5. LB and LNB, which are not told the length scale"
+    yield f"## {len(CLAIMS) + 1}. LB and LNB, which are not told the length scale"
     yield ""
     yield "Mean cumulative regret as a multiple of that of methods that are told it; trials that found the best arm:"
     yield ""
