@@ -42,7 +42,7 @@ def write(out, method, problem, seed, regrets, lengthscale=0.1, cpu="Abacus", **
             "regret": regret,
             "simple_regret": min(everything[: i + 1]),
             "cumulative_regret": float(sum(everything[DESIGN : i + 1])),
-            "lengthscale": None if i < DESIGN or method == "random" else lengthscale / 2 ** (i - DESIGN),
+            "lengthscale": None if i < DESIGN or method == "random" else lengthscale / 2 ** min(i - DESIGN, 99),
             "suggest_s": 0.25,
             "evaluate_s": 0.05,
         }

@@ -236,6 +236,25 @@ def test_cumulative_is_the_lower_row_of_figure3(collection):
         assert named(panel)[name].get_color() == line.get_color()
 
 
+def test_cumulative_regret_of_long_runs_is_on_logarithmic_axes(tmp_path):
+    """So that its slope is the power of t with which it grows: here a half."""
+    for problem, kernel in (("one", "rbf"), ("two", "matern32")):
+        for method in ("lb", "mle"):
+            regret = [math.sqrt(t) - math.sqrt(t - 1) for t in range(1, 3_001)]
+            made_up.write(tmp_path, method, problem, 0, regret, kernel=kernel, norm=2.0)
+    (sheet,) = regrets.draw_cumulative(Collection.at(tmp_path))
+    first, second = sheet.figure.axes
+    assert first.get_title() == "one (n = 1)\nkernel=rbf"
+    assert second.get_title() == "two (n = 1)\nkernel=matern32"
+    assert set(legend(sheet.figure)) == {"LB", "MLE"}
+    for panel in (first, second):
+        assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+        assert panel.get_xlim() == (1, 3_000)
+        t, regret = panel.lines[0].get_xydata()[1:].T
+        assert np.diff(np.log(regret)) == pytest.approx(0.5 * np.diff(np.log(t)))
+    assert first.get_ylim() == second.get_ylim()
+
+
 @pytest.mark.parametrize(("count", "rows", "columns"), [(3, 1, 3), (4, 1, 4), (5, 2, 3), (7, 2, 4)])
 def test_cumulative_wraps_many_problems(count, rows, columns, tmp_path):
     for problem in range(count):
@@ -267,6 +286,10 @@ def test_a_curve_of_few_steps_is_that_of_all_of_them(tmp_path):
     drawn = np.interp(np.arange(1, T + 1), line.get_xdata(), line.get_ydata())
     assert len(line.get_xdata()) < 40
     assert np.abs(drawn - every).max() < 0.01 * every[-1]
+    marked = np.log10(line.get_xdata()[line.get_markevery()])  # on a logarithmic axis
+    assert len(marked) >= canvas.MARKS
+    assert np.diff(marked).min() > math.log10(T) / canvas.MARKS / 2
+    (line,) = regrets.draw(Collection.at(tmp_path / "paper"))[0].figure.axes[1].lines  # on a linear one
     marked = line.get_xdata()[line.get_markevery()]
     assert len(marked) >= canvas.MARKS
     assert np.diff(marked).min() > T / canvas.MARKS / 2

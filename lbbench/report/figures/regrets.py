@@ -1,7 +1,7 @@
 """Figure 3: simple and cumulative regret of the methods on each problem; and "cumulative", the latter alone."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,9 +11,11 @@ from matplotlib.figure import Figure
 from lbbench.report.collection import Collection
 from lbbench.report.figures import BANDS, canvas
 from lbbench.report.stats import REGRETS, curves
-from lbbench.report.variants import Variant, by_problem, shared_changes
+from lbbench.report.variants import Variant, by_problem, shared_changes, typed
+from lbbench.study.thinning import LONG
 
 PER_ROW = 4  # problems side by side
+LEVELS = 8  # decades of cumulative regret that are told apart
 DECADES = 4  # of simple regret that are told apart, from the largest down
 COLUMNS = ["problem", "method", "run_id", "seed", "t", *REGRETS]
 ZERO = "; an axis that shows 0 is linear below its lowest power of ten"
@@ -32,10 +34,10 @@ def draw(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
     for row, regret in zip(axes, REGRETS, strict=True):
         table = curves(frame, regret)
         for panel, (problem, own) in zip(row, columns.items(), strict=True):
-            _plot_panel(panel, table, own, shared, band)
+            _plot_panel(panel, table, own, _alike(own, shared), band)
             if regret == "simple_regret":
                 scale_simple_regret(panel, table[table["problem"] == problem]["mean"])
-                panel.set_title(f"{problem} ({canvas.seed_count(own)})")
+                panel.set_title(_title(problem, own, shared))
             else:
                 canvas.label_iterations(panel)
         row[0].set_ylabel(regret.replace("_", " "))
@@ -44,7 +46,10 @@ def draw(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
 
 
 def draw_cumulative(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
-    """Cumulative regret alone, mean and band over seeds: a panel per problem, in rows of at most `PER_ROW`."""
+    """Cumulative regret alone, mean and band over seeds: a panel per problem, in rows of at most `PER_ROW`.
+
+    Both axes are logarithmic if runs are long: a slope of 1 is regret that grows as fast as t.
+    """
     variants = collection.usual()
     if not variants:
         return []
@@ -53,11 +58,14 @@ def draw_cumulative(collection: Collection, band: str = "se") -> list[canvas.She
     table = curves(_frame(collection, variants), "cumulative_regret")
     folds = math.ceil(len(problems) / PER_ROW)
     columns = math.ceil(len(problems) / folds)
-    figure, axes = canvas.grid(folds, columns, canvas.panels_width(columns), 2.0)
+    long = int(table["t"].max()) > LONG
+    figure, axes = canvas.grid(folds, columns, canvas.panels_width(columns), 2.0, sharey=long)
     for panel, (problem, own) in zip(axes.flat, problems.items(), strict=False):
-        _plot_panel(panel, table, own, shared, band)
-        panel.set_title(f"{problem} ({canvas.seed_count(own)})")
+        _plot_panel(panel, table, own, _alike(own, shared), band, by_place=long)
+        panel.set_title(_title(problem, own, shared))
         canvas.label_iterations(panel)
+    if long:
+        _scale_both(axes.flat[: len(problems)], table)
     for panel in axes[:, 0]:
         panel.set_ylabel("cumulative regret")
     for panel in axes.flat[len(problems) :]:
@@ -72,13 +80,39 @@ def _frame(collection: Collection, variants: Sequence[Variant]) -> pd.DataFrame:
     return frame[frame["t"] >= 0]
 
 
+def _alike(variants: Sequence[Variant], shared: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The changes that the variants of a problem have in common, which its title tells beside those that all share."""
+    return shared_changes(variants) if len(variants) > 1 else shared
+
+
+def _title(problem: str, variants: Sequence[Variant], shared: Mapping[str, Any]) -> str:
+    own = {key: value for key, value in _alike(variants, shared).items() if key not in shared}
+    return f"{problem} ({canvas.seed_count(variants)})" + (f"\n{typed(own)}" if own else "")
+
+
 def _plot_panel(
-    panel: Axes, table: pd.DataFrame, variants: Sequence[Variant], shared: Mapping[str, Any], band: str
+    panel: Axes,
+    table: pd.DataFrame,
+    variants: Sequence[Variant],
+    shared: Mapping[str, Any],
+    band: str,
+    by_place: bool = False,
 ) -> None:
-    """The curve of each variant of a problem."""
+    """The curve of each variant of a problem, with markers evenly in t, or `by_place` in the order of its points."""
     for variant in variants:
         curve = canvas.only(table, variant)
-        plot_mean(panel, curve, band, label=variant.label(shared), **canvas.look(variant.method, curve["t"]))
+        t = pd.Series(range(len(curve))) if by_place else curve["t"]
+        plot_mean(panel, curve, band, label=variant.label(shared), **canvas.look(variant.method, t))
+
+
+def _scale_both(panels: Iterable[Axes], table: pd.DataFrame) -> None:
+    """Logarithmic axes, from the first step and from the least mean that is told apart."""
+    means = table[table["t"] > 0]["mean"]
+    told = means[means > 10.0**-LEVELS * means.max()]
+    for panel in panels:
+        panel.set(xscale="log", yscale="log", xlim=(1, table["t"].max()), ylim=(0.7 * told.min(), 1.5 * told.max()))
+        for axis in (panel.xaxis, panel.yaxis):
+            canvas.label_decades(axis)
 
 
 def plot_mean(axes: Axes, curve: pd.DataFrame, band: str = "se", **look: Any) -> None:
