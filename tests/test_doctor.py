@@ -137,7 +137,7 @@ FAULTS = {
 
 def test_the_configs_are_right(own_configs):
     (check,) = doctor._configs()
-    assert (check.found, check.advice) == (f"{own_configs} (13 methods, 16 problems, 7 presets)", "")
+    assert (check.found, check.advice) == (f"{own_configs} (13 methods, 16 problems, 8 presets)", "")
 
 
 @pytest.mark.parametrize("name", FAULTS)
