@@ -61,6 +61,34 @@ def test_what_is_written_is_in_the_traces(study):
         assert f"## {number}. " in text
 
 
+def test_a_thinned_export_has_the_same_findings(study, tmp_path):
+    assert findings(*LINE, f"out={study}").exit_code == 0
+    export = CliRunner().invoke(cli.app, ["export", f"out={study}", "thin=10", f"to={tmp_path}"])
+    assert export.exit_code == 0
+    assert findings(*LINE, f"out={tmp_path}").exit_code == 0
+    assert (tmp_path / "findings.md").read_text() == (study / "findings.md").read_text().partition("A reason")[0]
+
+
+def test_one_trial_decides_nothing(study):
+    single = ["+experiment=bandits", "trials=1", "iterations=40", f"out={study}"]
+    assert findings(*single).exit_code == 0
+    text = (study / "findings.md").read_text()
+    assert text.count("**Not decided**") == 4
+    assert "verdict than" not in text
+
+
+def test_a_trial_without_regret_has_no_slope(study, tmp_path):
+    """Where the first arm is the best and played throughout, 0 is no more than ten times 0."""
+    frame = pd.read_parquet(study / "traces")
+    assert findings(*LINE, f"out={study}").exit_code == 0
+    slopes = table((study / "findings.md").read_text(), "slope")
+    own = frame[(frame["method"] == "pi") & (frame["t"].isin([4, 40]))]
+    own = own.pivot(index=["problem", "seed"], columns="t", values="cumulative_regret")
+    steep = own[(own[40] >= 10 * own[4]) & (own[40] > 0)].groupby("problem").size()
+    for problem, cell in slopes["GP-PI"].items():
+        assert cell.endswith(f"({steep.get(problem, 0)})")
+
+
 def test_what_is_written_by_hand_is_kept(study):
     findings(*LINE, f"out={study}")
     text = (study / "findings.md").read_text()

@@ -17,7 +17,7 @@ from lbbench.report.stats import REGRETS, paired
 from lbbench.report.style import label
 from lbbench.report.tables import Cell, Table, markdown, plus_minus
 from lbbench.report.variants import shared_changes, typed
-from lbbench.study import traces
+from lbbench.study import thinning, traces
 from lbbench.study.inspection import RUN
 
 UNTOLD = ("lb", "lnb")  # the methods that are not told the length scale
@@ -48,7 +48,7 @@ CLAIMS = (
 
 
 class Trials:
-    """The last step T of each run, and the first step from T/10 on that is at hand, as `early`."""
+    """The last step T of each run, and as `early` step `since`: the first from T/10 on that thin=10 keeps."""
 
     def __init__(self, collection: Collection, command: str) -> None:
         self.command = command
@@ -60,11 +60,12 @@ class Trials:
         if len(lengths) > 1 or len(self.variants) > len({(v.problem, v.method) for v in self.variants}):
             raise UsageError("the findings are about one setting of each method on a problem, and one of iterations")
         (self.iterations,) = lengths
+        self.since = next(int(t) for t in thinning.steps(self.iterations, 10) if t >= self.iterations / 10)
         keys = {trace.key for trace in collection.traces}
         early, last = [], []
         for path in dict.fromkeys(trace.path for trace in collection.traces):
             rows = traces.read([path], [*RUN, "t", *REGRETS])
-            rows = rows[rows["t"] >= self.iterations / 10]
+            rows = rows[rows["t"] >= self.since]
             runs = rows.groupby(RUN, sort=False)["t"]
             ours = [key in keys for key, _ in runs]
             early.append(rows.loc[runs.idxmin()[ours]])
@@ -82,7 +83,9 @@ class Trials:
         ratio = float(last["t"].iloc[0] / early["t"].iloc[0])
         if ratio == 1.0 or not before.mean() > 0.0:
             return math.nan, 0
-        return math.log(after.mean() / before.mean()) / math.log(ratio), int((after >= ratio * before).sum())
+        return math.log(after.mean() / before.mean()) / math.log(ratio), int(
+            ((after > 0.0) & (after >= ratio * before)).sum()
+        )
 
 
 def _only(rows: pd.DataFrame, problem: str, method: str) -> pd.DataFrame:
@@ -137,7 +140,7 @@ def _regrets(trials: Trials) -> Iterator[str]:
 def _slopes(trials: Trials) -> Iterator[str]:
     yield "## Regret is sub-linear: d ln R/d ln t < 1 for every method with a bound"
     yield ""
-    yield "The slope of the mean cumulative regret R from T/10 to T; in brackets the trials in which it is 1 or more."
+    yield f"The slope of the mean cumulative regret R from t = {trials.since} to T; in brackets the trials where it is 1 or more."
     yield ""
     rows, failures = [], []
     for method in trials.methods:

@@ -11,6 +11,7 @@ from lbbench.report.stats import standard_error
 from lbbench.report.tables import plus_minus
 
 MARKER = "<!-- Written by hand from here on; `lbbench findings` keeps it. -->"
+UNDECIDED = "one seed, no verdict"
 TIE = 2.0  # paired differences within this many standard errors are a tie
 
 
@@ -41,10 +42,12 @@ def verdict(difference: float, error: float) -> str:
     if abs(difference) <= TIE * error or difference == 0:
         return "tie"
     if not math.isfinite(error):
-        return "one seed, no verdict"
+        return UNDECIDED
     return "lower" if difference < 0 else "higher"
 
 
 def conclude(failures: Sequence[str]) -> str:
-    """Whether a finding holds, and if not what speaks against it."""
+    """Whether a finding holds, and if not what speaks against it; one that rests on a single seed is not decided."""
+    if any(failure.startswith(UNDECIDED) for failure in failures):
+        return "**Not decided**: a single seed has no standard error."
     return "**Holds.**" if not failures else f"**Does not hold**: {'; '.join(failures)}."
