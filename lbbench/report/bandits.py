@@ -140,7 +140,8 @@ def _regrets(trials: Trials) -> Iterator[str]:
 def _slopes(trials: Trials) -> Iterator[str]:
     yield "## Regret is sub-linear: d ln R/d ln t < 1 for every method with a bound"
     yield ""
-    yield f"The slope of the mean cumulative regret R from t = {trials.since} to T; in brackets the trials where it is 1 or more."
+    yield f"The slope of the mean cumulative regret R from t = {trials.since} to T; in brackets the trials in which"
+    yield "it is 1 or more."
     yield ""
     rows, failures = [], []
     for method in trials.methods:
