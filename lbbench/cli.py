@@ -13,9 +13,9 @@ from lbbench.errors import NumericalError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lbbench.health.doctor import Check
     from lbbench.report.collection import Collection
     from lbbench.report.selection import Selection
-    from lbbench.study.doctor import Check
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
 MISPLACED = {  # what the system says of a path, given by out= or to=, that cannot be
@@ -54,10 +54,10 @@ def run(overrides: Overrides = None) -> None:
 
     lbbench run method=lb,mle problem=michalewicz,agnp seeds=10
     """
-    from lbbench.study.overrides import plan
+    from lbbench.plan.overrides import plan
 
     planned = plan(overrides or [])
-    from lbbench.report.terminal import Session
+    from lbbench.commands.session import Session
 
     raise typer.Exit(Session(planned).run())
 
@@ -79,16 +79,16 @@ def status(overrides: Overrides = None) -> None:
 
     lbbench status +experiment=figure3
     """
-    from lbbench.study.overrides import plan
+    from lbbench.plan.overrides import plan
 
     planned = plan(overrides or [])
-    from lbbench.study import status as study
+    from lbbench.health import status as study
 
     statuses = [study.status(run) for run in study.asked_for(planned)]
     if not statuses:
         raise UsageError(f"no runs in {planned.study['out']}; begin some: lbbench run method=lb problem=michalewicz")
-    from lbbench.report.progress import details, table
-    from lbbench.report.terminal import show
+    from lbbench.commands.session import show
+    from lbbench.health.progress import details, table
 
     show(table(statuses), titled=False)
     for line in details(statuses):
@@ -101,7 +101,7 @@ def worker_plan(overrides: Overrides = None) -> None:
 
     lbbench worker-plan +experiment=figure3 jobs=64 execution=slurm
     """
-    from lbbench.study.overrides import plan
+    from lbbench.plan.overrides import plan
 
     planned = plan(overrides or [])
     from lbbench.study.runner import runs
@@ -111,8 +111,8 @@ def worker_plan(overrides: Overrides = None) -> None:
     if not todo:
         typer.echo(f"all {len(asked)} runs are there")
         return
-    from lbbench.report.estimate import estimate
-    from lbbench.report.terminal import show
+    from lbbench.commands.session import show
+    from lbbench.health.estimate import estimate
 
     table, unknown = estimate(planned, todo)
     if table.rows:
@@ -148,9 +148,9 @@ def table(arguments: Filters = None) -> None:
 
     lbbench table problem=agnp format=latex table=summary
     """
+    from lbbench.plan.checks import choice
     from lbbench.report.selection import select
     from lbbench.report.tables import KINDS, WRITERS
-    from lbbench.study.checks import choice
 
     own = {"table": choice(*KINDS), "format": choice("text", *WRITERS), "variants": choice("usual", "all")}
     selection = select(arguments or [], own)
@@ -159,8 +159,8 @@ def table(arguments: Filters = None) -> None:
     if form == "csv" and len(kinds) > 1:
         raise UsageError(f"table takes one value with format=csv, not {len(kinds)}")
     collection = _gather(selection)
+    from lbbench.commands.session import show
     from lbbench.report.summaries import choose, tables
-    from lbbench.report.terminal import show
 
     variants = choose(collection, selection)
     for i, found in enumerate(tables(collection, variants, kinds)):
@@ -181,9 +181,9 @@ def export(arguments: Filters = None) -> None:
 
     lbbench export +experiment=figure3 to=results/paper
     """
+    from lbbench.plan.checks import CHECKS, choice, either, integer
+    from lbbench.plan.configs import options
     from lbbench.report.selection import select
-    from lbbench.study.checks import CHECKS, choice, either, integer
-    from lbbench.study.configs import options
 
     thin = either("none", integer(at_most=1_000))
     presets = choice(*options("experiment"))
@@ -210,8 +210,8 @@ def report(arguments: Filters = None) -> None:
 
     lbbench report problem=agnp method=lb,mle
     """
+    from lbbench.plan.checks import CHECKS, choice
     from lbbench.report.selection import select
-    from lbbench.study.checks import CHECKS, choice
 
     selection = select(arguments or [], {"to": CHECKS["out"], "variants": choice("usual", "all")})
     file = _destination(selection, "report.html")
@@ -232,12 +232,12 @@ def ask(directory: Directory, arguments: Filters = None) -> None:
 
     lbbench ask experiment/
     """
-    from lbbench.study.checks import integer_of
-    from lbbench.study.overrides import pairs
+    from lbbench.plan.checks import integer_of
+    from lbbench.plan.overrides import pairs
 
     given = pairs(arguments or [], ["n"])
     count = integer_of("n", given.get("n", "1"), at_most=1_000)
-    from lbbench.experiment import opened
+    from lbbench.asktell.experiment import opened
 
     with opened(directory) as experiment:
         for i, x in enumerate(experiment.ask(count), start=1):
@@ -250,10 +250,10 @@ def tell(directory: Directory, arguments: Filters = None) -> None:
 
     lbbench tell experiment/ y=3.2
     """
-    from lbbench.study.overrides import pairs
+    from lbbench.plan.overrides import pairs
 
     given = pairs(arguments or [])
-    from lbbench.experiment import opened
+    from lbbench.asktell.experiment import opened
 
     with opened(directory) as experiment:
         x, y = experiment.tell(given)
@@ -268,11 +268,11 @@ def list_(
     kind: Annotated[str, typer.Argument(metavar="[methods|problems|experiments]", show_default=False)] = "",
 ) -> None:
     """List methods, problems and preset experiments."""
-    from lbbench.study.configs import described
+    from lbbench.plan.configs import described
 
     groups = {"methods": "method", "problems": "problem", "experiments": "experiment"}
     if kind and kind not in groups:
-        from lbbench.study.checks import printable
+        from lbbench.plan.checks import printable
 
         raise UsageError(f"list {printable(kind)}: allowed are {', '.join(groups)}")
     for plural, group in groups.items():
@@ -288,10 +288,10 @@ def show(overrides: Overrides = None) -> None:
 
     lbbench show method=lb
     """
-    from lbbench.study.overrides import plan
+    from lbbench.plan.overrides import plan
 
     planned = plan(overrides or [])
-    from lbbench.study.show import show as lines
+    from lbbench.plan.show import show as lines
 
     for line in lines(planned, {override.partition("=")[0] for override in overrides or []}):
         typer.echo(line)
@@ -303,7 +303,7 @@ def findings(overrides: Overrides = None) -> None:
 
     lbbench findings
     """
-    from lbbench.study.overrides import pick, plan, read
+    from lbbench.plan.overrides import pick, plan, read
 
     line = overrides or []
     if (preset := read(line).get("+experiment")) is None:
@@ -333,7 +333,7 @@ def check(
 
     lbbench check mypkg:MyMethod
     """
-    from lbbench.study.conformance import checks
+    from lbbench.health.conformance import checks
 
     raise typer.Exit(0 if _told(checks(name, settings or [])) else 1)
 
@@ -344,7 +344,7 @@ def doctor(arguments: Place = None) -> None:
 
     lbbench doctor out=results
     """
-    from lbbench.study.doctor import checks, where
+    from lbbench.health.doctor import checks, where
 
     raise typer.Exit(0 if _told(checks(where(arguments or []))) else 1)
 
@@ -418,7 +418,7 @@ def _gather(selection: "Selection") -> "Collection":
 
 def _destination(selection: "Selection", usual: str) -> Path:
     """Where `to=` says that the result goes, or else its usual place below the output directory."""
-    from lbbench.study.checks import inside
+    from lbbench.plan.checks import inside
 
     to = selection.one("to")
     return selection.out / usual if to is None else inside(selection.out, "to", to)

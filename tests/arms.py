@@ -5,9 +5,10 @@ import math
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from lbbench.study import build, loop
-from lbbench.study.overrides import plan
-from lbbench.study.settings import compose
+from lbbench.plan import build
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import compose
+from lbbench.study import loop
 
 THETA = {"rbf": 0.2 * math.sqrt(2.0), "matern52": 0.2}
 KERNEL = {"rkhsrbf": "rbf", "gprbf": "rbf", "rkhsmatern": "matern52", "gpmatern": "matern52"}

@@ -11,7 +11,8 @@ from unittest import mock
 
 import numpy as np
 
-from lbbench.study import build, loop
+from lbbench.plan import build
+from lbbench.study import loop
 
 BAD_SEED = 1
 GOOD = 4  # evaluations before it goes wrong

@@ -2,11 +2,11 @@
 
 import itertools
 
-from lbbench.study import traces
-from lbbench.study.checks import typed_tree
-from lbbench.study.configs import load, options
-from lbbench.study.run import place
-from lbbench.study.settings import Settings
+from lbbench.plan.checks import typed_tree
+from lbbench.plan.configs import load, options
+from lbbench.plan.settings import Settings
+from lbbench.records import traces
+from lbbench.records.run import place
 
 DESIGN = 2  # points of the initial design, of regret 9 each
 

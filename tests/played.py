@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from lbbench.study import traces
+from lbbench.records import traces
 
 TIMES = ["suggest_s", "evaluate_s"]
 

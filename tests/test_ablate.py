@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from lbbench.errors import UsageError
+from lbbench.plan.overrides import plan
 from lbbench.report import ablation, summaries
 from lbbench.report.collection import Collection
 from lbbench.report.tables import Estimate
-from lbbench.study.overrides import plan
 
 LINE = "lbbench ablate g=t^0.25,t^0.5,t^0.75"
 TINY = "problem=berkenkamp iterations=2 seeds=1 raw_samples=16 jobs=1"

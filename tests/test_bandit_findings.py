@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.errors import UsageError
-from lbbench.study.overrides import plan
+from lbbench.plan.overrides import plan
 from lbbench.study.runner import execute, runs
 
 LINE = ["+experiment=bandits", "trials=3", "iterations=40"]

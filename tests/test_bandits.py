@@ -17,10 +17,11 @@ from lbbench import Optimizer
 from lbbench.domain import Pool
 from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS, covariance
+from lbbench.plan import build
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import compose
 from lbbench.problems import bandits
-from lbbench.study import build, loop
-from lbbench.study.overrides import plan
-from lbbench.study.settings import compose
+from lbbench.study import loop
 from lbbench.theory import (
     rkhs_norm,
 )

@@ -7,9 +7,9 @@ import shutil
 import made_up
 import pytest
 
+from lbbench.records import thinning
 from lbbench.report import html
 from lbbench.report.collection import Collection
-from lbbench.study import thinning
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = "<img src=https://example.org/x onerror=alert(1)>"

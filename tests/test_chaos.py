@@ -11,7 +11,7 @@ import pytest
 from chaos import disks, kills, studies
 from chaos.amounts import SEED, amount
 
-from lbbench.study.overrides import plan
+from lbbench.plan.overrides import plan
 from lbbench.study.runner import runs
 
 FAULTY = [studies.ALL, "problem=berkenkamp", "iterations=4", "seeds=2", "jobs=2"]

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import Settings, compose, defaults
+from lbbench.records import traces
+from lbbench.records.run import place
 from lbbench.report.collection import Collection
-from lbbench.study import traces
-from lbbench.study.overrides import plan
-from lbbench.study.run import place
 from lbbench.study.runner import execute, runs
-from lbbench.study.settings import Settings, compose, defaults
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from lbbench.acquisition import UCB
 from lbbench.domain import Box, Pool
 from lbbench.errors import UsageError
+from lbbench.health import conformance
+from lbbench.plan.configs import options
+from lbbench.plan.registry import OURS
 from lbbench.problems.base import Problem
-from lbbench.study import conformance
-from lbbench.study.configs import options
-from lbbench.study.registry import OURS
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from lbbench.errors import UsageError
+from lbbench.plan.overrides import plan
 from lbbench.problems.materials import agnp
 from lbbench.problems.tables import csv
-from lbbench.study.overrides import plan
 from lbbench.study.runner import runs
 
 TABLE = """batch, solvent, temperature, time, yield

@@ -14,8 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from lbbench import cli
-from lbbench.study import build, configs, doctor, machine, settings
-from lbbench.study.overrides import plan
+from lbbench.health import doctor
+from lbbench.plan import build, configs, settings
+from lbbench.plan.overrides import plan
+from lbbench.study import machine
 from lbbench.study.runner import runs
 
 

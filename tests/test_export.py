@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.errors import UsageError
+from lbbench.plan.overrides import plan
+from lbbench.records import traces
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
-from lbbench.study import traces
-from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
 
 

@@ -12,17 +12,17 @@ from matplotlib.figure import Figure
 
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.oracle import estimate_lengthscale
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import Settings
 from lbbench.problems.synthetic import berkenkamp
+from lbbench.records.thinning import DRAWN, steps
 from lbbench.report import figures, style
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
 from lbbench.report.figures import ablation, candidates, canvas, lengthscales, regrets, times, toy
 from lbbench.report.lengthscales import BINS
 from lbbench.report.stats import curves
-from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
-from lbbench.study.settings import Settings
-from lbbench.study.thinning import DRAWN, steps
 
 QUICK = "problem=berkenkamp iterations=20 raw_samples=32 jobs=1"
 STUDIES = (

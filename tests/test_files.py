@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from lbbench.study import files
+from lbbench.records import files
 
 
 def test_files_are_found_sorted_while_directories_go(tmp_path, monkeypatch):

@@ -11,8 +11,8 @@ from chaos.amounts import SEED, amount
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 
-from lbbench.study import configs
-from lbbench.study.settings import defaults
+from lbbench.plan import configs
+from lbbench.plan.settings import defaults
 
 PROFILE = settings(
     max_examples=amount(1_000, 40),

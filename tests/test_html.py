@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.errors import UsageError
+from lbbench.plan.overrides import plan
+from lbbench.records import traces
 from lbbench.report import html, interactive, sections
 from lbbench.report.collection import Collection
 from lbbench.report.tables import Estimate, Table
-from lbbench.study import traces
-from lbbench.study.overrides import plan
 
 
 class Page(HTMLParser):

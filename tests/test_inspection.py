@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.errors import UsageError
+from lbbench.plan.settings import Settings
+from lbbench.records import traces
 from lbbench.report.collection import Collection
-from lbbench.study import traces
-from lbbench.study.settings import Settings
 
 STEPS = 4
 

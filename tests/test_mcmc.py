@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lbbench.acquisition import UCB
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Pool
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS

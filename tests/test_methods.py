@@ -13,10 +13,11 @@ from lbbench.gp.kernels import KERNELS
 from lbbench.gp.likelihood import Likelihood
 from lbbench.gp.posterior import posterior
 from lbbench.growth import parse
+from lbbench.plan import build
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import compose
 from lbbench.streams import generator
-from lbbench.study import build, loop
-from lbbench.study.overrides import plan
-from lbbench.study.settings import compose
+from lbbench.study import loop
 from lbbench.theory import confidence_width
 
 GP_METHODS = ["lb", "lnb", "agpucb", "mle", "mcmc", "oracle"]

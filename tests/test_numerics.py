@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Box, Pool
 from lbbench.errors import NumericalError
 from lbbench.gp.data import Data, Merged
@@ -25,7 +25,7 @@ from lbbench.growth import parse
 from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Surrogate
 from lbbench.methods.lengthscales import Shrinking
-from lbbench.study.registry import OURS, find
+from lbbench.plan.registry import OURS, find
 from lbbench.theory import inflated_norm
 
 QUICK = ["lb", "lnb", "agpucb", "mle", "mcmc", "oracle", "random"]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from lbbench import Optimizer
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.errors import UsageError
-from lbbench.study import build
-from lbbench.study.configs import load, options
+from lbbench.plan import build
+from lbbench.plan.configs import load, options
 
 BOUNDS = [(0.0, 10.0), (20.0, 80.0)]
 POOL = np.random.default_rng(3).random((30, 2)) * [10.0, 60.0] + [0.0, 20.0]

@@ -9,13 +9,13 @@ import made_up
 import pytest
 
 from lbbench.errors import UsageError
+from lbbench.plan.overrides import plan
+from lbbench.records.thinning import LONG
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
 from lbbench.report.plot import KEYS, plot
 from lbbench.report.selection import select
-from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
-from lbbench.study.thinning import LONG
 
 COMMAND = [sys.executable, "-m", "lbbench", "plot"]
 

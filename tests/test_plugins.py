@@ -11,14 +11,15 @@ import scipy.optimize
 
 import lbbench
 from lbbench.errors import ObjectiveError, UsageError
+from lbbench.plan import build, registry
+from lbbench.plan.configs import load
+from lbbench.plan.overrides import plan, read
+from lbbench.plan.registry import find
+from lbbench.plan.settings import compose
 from lbbench.problems.python import objective
 from lbbench.report.collection import Collection
 from lbbench.report.stats import best_values
-from lbbench.study import build, registry, runner
-from lbbench.study.configs import load
-from lbbench.study.overrides import plan, read
-from lbbench.study.registry import find
-from lbbench.study.settings import compose
+from lbbench.study import runner
 
 EXTERNAL = Path(__file__).parent / "external"
 ROSEN = ["problem=scipy.optimize:rosen", "bounds=[[-2,2],[-1,3]]", "maximize=false"]

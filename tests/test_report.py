@@ -3,10 +3,10 @@ import math
 import pyarrow.parquet as pq
 import pytest
 
+from lbbench.plan.overrides import plan
+from lbbench.records import traces
 from lbbench.report import findings
 from lbbench.report.tables import plus_minus
-from lbbench.study import traces
-from lbbench.study.overrides import plan
 from lbbench.study.runner import execute, runs
 
 

@@ -6,11 +6,12 @@ import os
 import pytest
 
 from lbbench.errors import ObjectiveError, StepError, UsageError
-from lbbench.study import journal, loop
-from lbbench.study.configs import load, options
-from lbbench.study.journal import Busy, Journal
-from lbbench.study.overrides import plan
-from lbbench.study.settings import compose
+from lbbench.plan.configs import load, options
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import compose
+from lbbench.records import journal
+from lbbench.records.journal import Busy, Journal
+from lbbench.study import loop
 
 HEAD = {"settings": {}, "seed": 3, "signature": [0.5]}
 ROWS = [{"t": 0, "y": 0.1 + 0.2, "x": [1e-300]}, {"t": 1, "y": float("nan"), "x": [2.0]}]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lbbench.errors import UsageError
+from lbbench.plan.checks import choice, integer
 from lbbench.report.selection import command_line, select
-from lbbench.study.checks import choice, integer
 
 OWN = {"format": choice("text", "csv"), "figure": integer()}
 

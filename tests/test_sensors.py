@@ -12,8 +12,8 @@ from lbbench.errors import UsageError
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import EMPIRICAL
 from lbbench.gp.posterior import posterior
+from lbbench.plan.overrides import plan
 from lbbench.problems.sensors import planar, sensors, syntheticsensors
-from lbbench.study.overrides import plan
 from lbbench.study.runner import runs
 
 ROWS, TRAINING, NAMES = 20, 14, list("abcde")

@@ -3,11 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lbbench.errors import UsageError
-from lbbench.study.checks import CHECKS, seeds
-from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import leaves, plan, split
-from lbbench.study.settings import Settings, compose
-from lbbench.study.show import comments
+from lbbench.plan.checks import CHECKS, seeds
+from lbbench.plan.configs import config_dir, load, options
+from lbbench.plan.overrides import leaves, plan, split
+from lbbench.plan.settings import Settings, compose
+from lbbench.plan.show import comments
 
 
 def test_seeds():

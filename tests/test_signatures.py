@@ -3,7 +3,7 @@ import math
 import made_up
 import pytest
 
-from lbbench.study.signatures import differing
+from lbbench.records.signatures import differing
 
 
 def run(f, x=((0.1,), (0.5,), (0.9,)), problem="toy", **settings):

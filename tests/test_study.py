@@ -7,16 +7,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Box
 from lbbench.methods.base import Step
+from lbbench.plan.configs import options
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import compose
 from lbbench.problems.synthetic import berkenkamp
-from lbbench.study import loop, traces
-from lbbench.study.configs import options
-from lbbench.study.overrides import plan
+from lbbench.records import traces
+from lbbench.records.traces import SCHEMA
+from lbbench.study import loop
 from lbbench.study.runner import execute, runs
-from lbbench.study.settings import compose
-from lbbench.study.traces import SCHEMA
 
 TIMES = ["suggest_s", "evaluate_s"]
 METHODS = list(options("method"))

@@ -9,14 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from lbbench.errors import UsageError
+from lbbench.health.estimate import measured
+from lbbench.records import thinning, traces
+from lbbench.records.inspection import REGRETS
+from lbbench.records.thinning import holds, is_whole, keeps, steps
 from lbbench.report import interactive, sections, stats, summaries
 from lbbench.report.collection import Collection
-from lbbench.report.estimate import measured
 from lbbench.report.export import export
 from lbbench.report.lengthscales import chosen
-from lbbench.study import thinning, traces
-from lbbench.study.inspection import REGRETS
-from lbbench.study.thinning import holds, is_whole, keeps, steps
 
 T = 300
 

@@ -12,12 +12,12 @@ import faults
 import pytest
 from played import assert_whole, read
 
-from lbbench.report.terminal import INTERRUPTED, Session
-from lbbench.study import failures, traces
-from lbbench.study.journal import Journal, peek
-from lbbench.study.overrides import plan
+from lbbench.commands.session import INTERRUPTED, Session
+from lbbench.health.status import asked_for, status
+from lbbench.plan.overrides import plan
+from lbbench.records import failures, traces
+from lbbench.records.journal import Journal, peek
 from lbbench.study.runner import execute, runs
-from lbbench.study.status import asked_for, status
 
 LINE = ["method=random,lb", "problem=berkenkamp", "iterations=6", "seeds=3"]
 
@@ -100,7 +100,7 @@ def test_values_that_are_not_finite_can_be_skipped(tmp_path):
 def test_a_run_of_another_process_is_waited_for_and_taken_over(tmp_path, undisturbed):
     held = runs(planned(tmp_path))[0]
     code = (
-        "import sys; from pathlib import Path; from lbbench.study.journal import Journal\n"
+        "import sys; from pathlib import Path; from lbbench.records.journal import Journal\n"
         "with Journal(Path(sys.argv[1]), Path(sys.argv[2])): print('held', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(
@@ -128,7 +128,7 @@ def test_two_studies_at_once_share_the_runs(tmp_path, undisturbed):
 def start(out):
     """A study of slow runs in a process and a session of its own, once some steps are done."""
     code = (
-        "import sys; from lbbench.report.terminal import Session; from lbbench.study.overrides import plan\n"
+        "import sys; from lbbench.commands.session import Session; from lbbench.plan.overrides import plan\n"
         "if __name__ == '__main__': sys.exit(Session(plan(sys.argv[1:]), player='faults:slow').run())"
     )
     script = out.parent / "study.py"

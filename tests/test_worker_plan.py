@@ -5,9 +5,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lbbench import cli
-from lbbench.report.estimate import estimate
-from lbbench.study.journal import Journal
-from lbbench.study.overrides import plan
+from lbbench.health.estimate import estimate
+from lbbench.plan.overrides import plan
+from lbbench.records.journal import Journal
 from lbbench.study.runner import runs
 
 STEP_S = 0.3  # of a step in `made_up`; all have two points in the initial design

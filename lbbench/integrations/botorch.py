@@ -8,9 +8,9 @@ from botorch.models.transforms import Normalize, Standardize
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 from gpytorch.means import ZeroMean
 
+from lbbench.asktell.optimizer import Optimizer
 from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
-from lbbench.optimizer import Optimizer
 
 
 def model(optimizer: Optimizer, lengthscale: float | None = None) -> SingleTaskGP:

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lbbench.asktell.optimizer import Optimizer
 from lbbench.domain import Array
 from lbbench.gp.data import LARGEST
-from lbbench.optimizer import Optimizer
 
 try:
     from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution

@@ -49,7 +49,7 @@ class Step:
 
 
 class Method(Protocol):
-    """A rule for where to evaluate next, driven by `lbbench.asktell.AskTell`."""
+    """A rule for where to evaluate next, driven by `lbbench.asktell.core.AskTell`."""
 
     def start(self, data: Data) -> None:
         """Set up on the evaluated initial design."""

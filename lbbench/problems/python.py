@@ -9,8 +9,8 @@ import numpy as np
 
 from lbbench.domain import Array, Box
 from lbbench.errors import ObjectiveError, UsageError
+from lbbench.plan.checks import printable
 from lbbench.problems.base import Problem
-from lbbench.study.checks import printable
 
 ABOVE = 1e-6  # relative: how much better than an optimum that is known to some digits a value may be
 

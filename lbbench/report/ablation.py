@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lbbench.errors import UsageError
-from lbbench.study import overrides
+from lbbench.plan import overrides
 
 DEFAULTS = {"method": "lb,agpucb", "problem": "michalewicz", "seeds": "10"}  # the paper's ablation (Figure 4)
 
@@ -26,9 +26,9 @@ def plan(arguments: Sequence[str]) -> overrides.Plan:
 
 def run(planned: overrides.Plan) -> int:
     """Run what is missing, print the table and draw the figure into `<out>/figures`. Returns the exit code of `run`."""
+    from lbbench.commands.session import Session
     from lbbench.report import figures, summaries
     from lbbench.report.collection import Collection
-    from lbbench.report.terminal import Session
 
     session = Session(planned, closing=summaries.ablation)
     code = session.run()

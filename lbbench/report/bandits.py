@@ -8,6 +8,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from lbbench.errors import UsageError
+from lbbench.records import thinning, traces
+from lbbench.records.inspection import RUN
 from lbbench.report import document
 from lbbench.report.collection import Collection
 from lbbench.report.document import TIE, conclude, mean, provenance, verdict
@@ -17,8 +19,6 @@ from lbbench.report.stats import REGRETS, paired
 from lbbench.report.style import label
 from lbbench.report.tables import Cell, Table, markdown, plus_minus
 from lbbench.report.variants import shared_changes, typed
-from lbbench.study import thinning, traces
-from lbbench.study.inspection import RUN
 
 UNTOLD = ("lb", "lnb")  # the methods that are not told the length scale
 WIDTHS = ("igpucb", "gpucb", "gpts", "tight", *UNTOLD)  # those whose regret has a sub-linear bound

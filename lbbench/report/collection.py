@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
+from lbbench.plan.settings import Settings, defaults
+from lbbench.records import files, thinning, traces
+from lbbench.records.inspection import REGRETS, RUN, Key
 from lbbench.report import style
 from lbbench.report.stats import best_values, with_regrets
 from lbbench.report.variants import Variant
-from lbbench.study import files, thinning, traces
-from lbbench.study.inspection import REGRETS, RUN, Key
-from lbbench.study.settings import Settings, defaults
 
 TOTAL = "total_s"  # the column, and key of metadata, that has the seconds of a whole run
 

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
+from lbbench.plan.checks import printable, seeds_text
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import compose
+from lbbench.records import thinning, traces
+from lbbench.records.inspection import Key
 from lbbench.report.collection import TOTAL, Collection, Trace
 from lbbench.report.selection import command_line
 from lbbench.report.tables import Table, comma_separated
 from lbbench.report.variants import Variant
-from lbbench.study import thinning, traces
-from lbbench.study.checks import printable, seeds_text
-from lbbench.study.inspection import Key
-from lbbench.study.overrides import plan
-from lbbench.study.settings import compose
 
 # Few values of a trace come twice, so that dictionaries only get in the way of the compression.
 COMPACT = {"compression": "zstd", "compression_level": 19, "use_dictionary": False}

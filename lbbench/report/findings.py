@@ -9,13 +9,14 @@ import pandas as pd
 from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.oracle import DRAWN, estimate_lengthscale, fit_best
+from lbbench.plan import build
+from lbbench.records import traces
+from lbbench.records.run import Run
 from lbbench.report import document
 from lbbench.report.document import TIE, conclude, mean, provenance, verdict
 from lbbench.report.stats import final, paired
 from lbbench.report.style import LABELS
 from lbbench.report.tables import Table, markdown, plus_minus
-from lbbench.study import build, traces
-from lbbench.study.run import Run
 
 PROBLEMS = ("berkenkamp", "michalewicz", "agnp", "crossedbarrel")
 BASELINES = ("mle", "mcmc", "agpucb")

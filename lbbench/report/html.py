@@ -15,10 +15,10 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from lbbench import __version__
+from lbbench.records.signatures import differing
 from lbbench.report import interactive, sections, style, summaries, tables
 from lbbench.report.collection import Collection
 from lbbench.report.variants import Variant, shared_changes
-from lbbench.study.signatures import differing
 
 PAGE = Path(__file__).with_name("page")
 

@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 
 from lbbench.domain import Array
 from lbbench.errors import UsageError
+from lbbench.plan import build, registry
 from lbbench.report.collection import Collection
 from lbbench.report.variants import Variant, VariantKey
-from lbbench.study import build, registry
 
 BINS = 40
 COLUMNS = ["t", "lengthscale"]

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lbbench.errors import UsageError
+from lbbench.plan.checks import Check, choice
+from lbbench.plan.overrides import GROUPS, last
 from lbbench.report.figures import BANDS, FORMATS, GROWING, METHODS, OTHERWISE, SOURCES, WHOLE, draw
 from lbbench.report.selection import Selection, command_line
-from lbbench.study.checks import Check, choice
-from lbbench.study.overrides import GROUPS, last
 
 if TYPE_CHECKING:
     from lbbench.report.collection import Collection
@@ -50,7 +50,7 @@ def plot(collection: "Collection", selection: Selection) -> Iterator[str]:
 
 def _usual(collection: "Collection") -> list[str]:
     """The figures to draw if none is named: of short runs, figure 3 shows all that `cumulative` does."""
-    from lbbench.study.thinning import LONG
+    from lbbench.records.thinning import LONG
 
     long = any(variant.settings["iterations"] > LONG for variant in collection.variants)
     return [name for name in SOURCES if name != "cumulative" or long]

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.plan import overrides
+from lbbench.plan.checks import CHECKS, Check, Value, check, check_by, printable
+from lbbench.plan.configs import load, options
+from lbbench.records import files
 from lbbench.report import ablation
-from lbbench.study import files, overrides
-from lbbench.study.checks import CHECKS, Check, Value, check, check_by, printable
-from lbbench.study.configs import load, options
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _at_hand(out: Path) -> list[dict[str, Any]]:
     paths = files.below(out / "traces", ".parquet")
     if not paths:
         return []
-    from lbbench.study import traces
+    from lbbench.records import traces
 
     found: dict[str, dict[str, Any]] = {}
     for path in paths:

@@ -8,13 +8,13 @@ import pandas as pd
 from lbbench import growth, theory
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.lengthscales import Shrinking
+from lbbench.plan.settings import defaults
 from lbbench.report import stats
 from lbbench.report.collection import TOTAL, Collection
 from lbbench.report.selection import Selection
 from lbbench.report.style import label
 from lbbench.report.tables import KINDS, Cell, Estimate, Table
 from lbbench.report.variants import Variant, shared_changes, typed
-from lbbench.study.settings import defaults
 
 COLUMNS = ["problem", "method", "growth", "run_id", "seed", "t", *stats.REGRETS, TOTAL]
 

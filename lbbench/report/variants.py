@@ -4,8 +4,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lbbench.plan.settings import Settings
 from lbbench.report import style
-from lbbench.study.settings import Settings
 
 VariantKey = tuple[str, str, str]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.errors import ObjectiveError, StepError, UsageError
 from lbbench.methods.base import Step
+from lbbench.plan import build
+from lbbench.plan.settings import Settings
 from lbbench.streams import Stream
-from lbbench.study import build
-from lbbench.study.settings import Settings
 
 DECISIONS = [field.name for field in dataclasses.fields(Step) if field.name not in ("point", "mean", "width")]
 

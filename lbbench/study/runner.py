@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import build, failures, files, machine
-from lbbench.study.checks import printable
+from lbbench.plan import build
+from lbbench.plan.checks import printable
+from lbbench.plan.overrides import Plan
+from lbbench.plan.settings import compose
+from lbbench.records import failures, files
+from lbbench.records.journal import Busy, Journal, is_held
+from lbbench.records.run import Run
+from lbbench.study import machine
 from lbbench.study.execution import Executor, executor
-from lbbench.study.journal import Busy, Journal, is_held
-from lbbench.study.overrides import Plan
-from lbbench.study.run import Run
-from lbbench.study.settings import compose
 from lbbench.study.worker import PLAYER, Outcome, Task
 
 POLL_S = 0.2  # how often to look whether other processes are done

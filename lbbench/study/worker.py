@@ -15,10 +15,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.records.failures import Failure
+from lbbench.records.journal import Busy, Journal, peek
+from lbbench.records.run import Run
 from lbbench.study import machine
-from lbbench.study.failures import Failure
-from lbbench.study.journal import Busy, Journal, peek
-from lbbench.study.run import Run
 
 PLAYER = "lbbench.study.loop:play"
 
@@ -168,7 +168,8 @@ class Worker:
 def serve(connection: Connection, stop: Connection, threads: int) -> None:
     """What a worker's process does: plays the tasks that come through the connection until it closes."""
     with machine.limited_threads(threads), contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        from lbbench.study import loop, traces  # noqa: F401 (so that no run pays for it)
+        from lbbench.records import traces  # noqa: F401 (so that no run pays for it)
+        from lbbench.study import loop  # noqa: F401
 
         connection.send("ready")
         while True:
@@ -194,7 +195,8 @@ def attempt(task: Task, stopped: Callable[[], bool], threads: int) -> Outcome:
 
 
 def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: int, started: float) -> Outcome:
-    from lbbench.study import build, registry, traces
+    from lbbench.plan import build, registry
+    from lbbench.records import traces
 
     run = task.run
     if run.path.exists():

@@ -8,7 +8,7 @@ import pytest
 from work import problem
 
 from lbbench import growth
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Pool
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.base import Surrogate

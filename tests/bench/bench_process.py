@@ -7,9 +7,9 @@ import timeit
 
 import pytest
 
+from lbbench.plan.overrides import plan
+from lbbench.records.traces import read, read_metadata
 from lbbench.study import machine, runner
-from lbbench.study.overrides import plan
-from lbbench.study.traces import read, read_metadata
 
 LBBENCH = [sys.executable, "-m", "lbbench"]
 

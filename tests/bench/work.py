@@ -1,10 +1,10 @@
 """What is timed: the runs of lbbench command lines."""
 
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
+from lbbench.plan import build
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import Settings, compose
 from lbbench.problems.base import Problem
-from lbbench.study import build
-from lbbench.study.overrides import plan
-from lbbench.study.settings import Settings, compose
 
 
 def settings(*line: str) -> Settings:

@@ -7,7 +7,7 @@ import subprocess
 from contextlib import contextmanager
 
 from chaos.studies import LINE, assert_whole, complete, end, start
-from lbbench.study.overrides import plan
+from lbbench.plan.overrides import plan
 from lbbench.study.runner import runs
 
 

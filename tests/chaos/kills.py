@@ -8,8 +8,8 @@ import subprocess
 import time
 
 from chaos.studies import assert_whole, await_end, complete, end, start, workers
-from lbbench.study.files import below
-from lbbench.study.journal import peek
+from lbbench.records.files import below
+from lbbench.records.journal import peek
 
 VICTIMS = ("session", "command", "worker")
 

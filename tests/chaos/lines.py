@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from lbbench.study.checks import CHECKS
-from lbbench.study.configs import options
+from lbbench.plan.checks import CHECKS
+from lbbench.plan.configs import options
 
 RUNNING = ("run", "ablate")
 OVERRIDDEN = ("show", "status", "findings")

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 from chaos.studies import losses, traces
-from lbbench.study import files, journal, loop, worker
-from lbbench.study import traces as parquet
-from lbbench.study.overrides import plan
+from lbbench.plan.overrides import plan
+from lbbench.records import files, journal
+from lbbench.records import traces as parquet
+from lbbench.study import loop, worker
 from lbbench.study.runner import runs
 
 WATCHED = {module.__file__ for module in (files, journal, parquet, worker)}

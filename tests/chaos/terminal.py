@@ -9,8 +9,8 @@ from pathlib import Path
 from unittest import mock
 
 from lbbench import cli
+from lbbench.plan.overrides import split
 from lbbench.study import machine, worker
-from lbbench.study.overrides import split
 from lbbench.study.worker import Task
 
 PLAYED = 2  # runs of a line, at most, of so many steps at most; the others are planned and left
@@ -23,7 +23,7 @@ def call(arguments):
         mock.patch.object(sys, "argv", ["lbbench", *arguments]),
         mock.patch.object(sys, "stdout", streams[0]),
         mock.patch.object(sys, "stderr", streams[1]),
-        mock.patch("lbbench.report.terminal.execute", _execute),
+        mock.patch("lbbench.commands.session.execute", _execute),
     )
     code = 0
     with contextlib.ExitStack() as stack:

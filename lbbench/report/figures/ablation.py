@@ -9,12 +9,12 @@ from matplotlib import colormaps
 
 from lbbench import growth
 from lbbench.domain import Array
+from lbbench.plan.overrides import GROWTHS
 from lbbench.report.collection import Collection
 from lbbench.report.figures import canvas, lengthscales, regrets
 from lbbench.report.lengthscales import bins, chosen
 from lbbench.report.stats import curves
 from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes, typed
-from lbbench.study.overrides import GROWTHS
 
 USUAL = "g"  # the paper's ablation
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "simple_regret"]

@@ -8,11 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lbbench.records.thinning import LONG
 from lbbench.report.collection import Collection
 from lbbench.report.figures import BANDS, canvas
 from lbbench.report.stats import REGRETS, curves
 from lbbench.report.variants import Variant, by_problem, shared_changes, typed
-from lbbench.study.thinning import LONG
 
 PER_ROW = 4  # problems side by side
 LEVELS = 8  # decades of cumulative regret that are told apart

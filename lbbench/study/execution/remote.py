@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import files, machine, traces
-from lbbench.study.failures import Failure
-from lbbench.study.journal import Busy, Journal
-from lbbench.study.run import Run
+from lbbench.records import files, traces
+from lbbench.records.failures import Failure
+from lbbench.records.journal import Busy, Journal
+from lbbench.records.run import Run
+from lbbench.study import machine
 from lbbench.study.worker import Outcome, Task, attempt, ended
 
 POLL_S = 0.2  # how often to look for runs that have ended

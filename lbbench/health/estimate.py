@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from lbbench.plan.overrides import Plan, last
+from lbbench.plan.settings import Settings
+from lbbench.records.journal import peek
+from lbbench.records.run import Run
 from lbbench.report import style
 from lbbench.report.collection import Collection, variant_of
 from lbbench.report.selection import command_line
 from lbbench.report.tables import Cell, Table
 from lbbench.study import machine
 from lbbench.study.execution.remote import AT_ONCE
-from lbbench.study.journal import peek
-from lbbench.study.overrides import Plan, last
-from lbbench.study.run import Run
-from lbbench.study.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lbbench.study.overrides import last
-from lbbench.study.settings import Settings
+from lbbench.plan.overrides import last
+from lbbench.plan.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from functools import cache, cached_property
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import registry
-from lbbench.study.checks import typed_tree
-from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import Combination, canonical, leaves, pick, resolve
+from lbbench.plan import registry
+from lbbench.plan.checks import typed_tree
+from lbbench.plan.configs import config_dir, load, options
+from lbbench.plan.overrides import Combination, canonical, leaves, pick, resolve
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study.checks import admit, printable
+from lbbench.plan.checks import admit, printable
 
 OURS = {
     "method": {

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from lbbench import growth
 from lbbench.errors import UsageError
-from lbbench.study import registry
-from lbbench.study.checks import CHECKS, check, printable, typed_tree
-from lbbench.study.configs import PYTHON, load, options
+from lbbench.plan import registry
+from lbbench.plan.checks import CHECKS, check, printable, typed_tree
+from lbbench.plan.configs import PYTHON, load, options
 
 GROUPS = ("method", "problem")
 EXECUTION = "execution"  # a group as well, but of the study: it does not sweep

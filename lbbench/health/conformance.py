@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Array, Box, Pool
 from lbbench.errors import UsageError
+from lbbench.health.doctor import Check
 from lbbench.methods.base import Step
+from lbbench.plan import build, registry
+from lbbench.plan.overrides import plan
+from lbbench.plan.settings import Settings, compose
 from lbbench.problems.base import Problem
-from lbbench.study import build, registry, runner, traces
-from lbbench.study.doctor import Check
-from lbbench.study.overrides import plan
-from lbbench.study.settings import Settings, compose
+from lbbench.records import traces
+from lbbench.study import runner
 
 STEPS, INITIAL = 8, 4
 Test = Callable[[], str]  # says what was found; what does not hold is raised

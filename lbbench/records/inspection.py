@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
-from lbbench.study import thinning
-from lbbench.study.checks import CHECKS, check, printable
-from lbbench.study.overrides import GROWTHS
-from lbbench.study.registry import OURS
-from lbbench.study.settings import Settings
+from lbbench.plan.checks import CHECKS, check, printable
+from lbbench.plan.overrides import GROWTHS
+from lbbench.plan.registry import OURS
+from lbbench.plan.settings import Settings
+from lbbench.records import thinning
 
 Key = tuple[str, str, str, int]
 RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other

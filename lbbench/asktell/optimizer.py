@@ -15,11 +15,12 @@ from lbbench.domain import Array, Box, Domain, Points, Pool
 from lbbench.errors import UsageError
 from lbbench.gp.data import LARGEST
 from lbbench.methods.base import Step
+from lbbench.plan import build
+from lbbench.plan.checks import boolean, check_by, integer
+from lbbench.plan.overrides import last
+from lbbench.plan.settings import own
 from lbbench.problems.base import Problem
-from lbbench.study import build, files
-from lbbench.study.checks import boolean, check_by, integer
-from lbbench.study.overrides import last
-from lbbench.study.settings import own
+from lbbench.records import files
 
 KNOWN = {"method.lengthscale": "auto", "gp.norm": "auto", "gp.regulariser": "noise"}  # what rests on the objective
 VERSION = 1  # of the files that `Optimizer.save` writes

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import files
+from lbbench.records import files
 
 VERSION = 1
 HEAD = "lbbench"  # the key that tells a head from a row

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import failures, files, traces
-from lbbench.study.journal import is_held, peek
-from lbbench.study.overrides import Plan, plan, read
-from lbbench.study.run import Run
+from lbbench.plan.overrides import Plan, plan, read
+from lbbench.plan.settings import Settings
+from lbbench.records import failures, files, traces
+from lbbench.records.journal import is_held, peek
+from lbbench.records.run import Run
 from lbbench.study.runner import runs
-from lbbench.study.settings import Settings
 
 OUT = {"out", "study.out"}
 WORDS = ("done", "running", "failed", "missing")

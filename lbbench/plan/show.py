@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import registry
-from lbbench.study.checks import seeds_text
-from lbbench.study.configs import PYTHON, config_dir
-from lbbench.study.overrides import GROUPS, Plan
-from lbbench.study.settings import Settings, compose
+from lbbench.plan import registry
+from lbbench.plan.checks import seeds_text
+from lbbench.plan.configs import PYTHON, config_dir
+from lbbench.plan.overrides import GROUPS, Plan
+from lbbench.plan.settings import Settings, compose
 
 
 def show(plan: Plan, asked: set[str]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _text(value: Any) -> str:
 
 def _facts(settings: Settings) -> Iterator[str]:
     from lbbench.domain import Pool
-    from lbbench.study import build
+    from lbbench.plan import build
 
     problem, gp = build.problem(settings), settings["gp"]
     domain = problem.domain

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from lbbench.asktell.optimizer import Optimizer
 from lbbench.domain import Array
 from lbbench.errors import UsageError
-from lbbench.optimizer import Optimizer
+from lbbench.plan.checks import check_by, integer_of, number, printable
+from lbbench.plan.configs import parsed
 from lbbench.problems import tables
-from lbbench.study.checks import check_by, integer_of, number, printable
-from lbbench.study.configs import parsed
 
 DESCRIPTION, HISTORY = "experiment.yaml", "history.json"
 EXAMPLE = "inputs: {temperature: [20, 80], pressure: [1, 5]}"

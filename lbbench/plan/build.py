@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from lbbench import growth
-from lbbench.asktell import AskTell
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Domain, Pool
 from lbbench.errors import ObjectiveError, UsageError
 from lbbench.gp import kernels
 from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
+from lbbench.plan import registry
+from lbbench.plan.overrides import last
+from lbbench.plan.settings import Settings
 from lbbench.problems.base import Problem
 from lbbench.problems.materials import require_data
 from lbbench.problems.python import objective as own_objective
 from lbbench.streams import generator
-from lbbench.study import registry
-from lbbench.study.overrides import last
-from lbbench.study.settings import Settings
 from lbbench.theory import rkhs_norm
 
 POOLED = {"gp.kernel": "empirical", "gp.norm": "auto", "method.information_gain": "greedy"}  # what needs a pool

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lbbench.errors import UsageError
+from lbbench.plan.overrides import Plan, last
+from lbbench.records import failures, traces
+from lbbench.records.failures import Failure
+from lbbench.records.run import Run
 from lbbench.report.collection import Collection
 from lbbench.report.summaries import COLUMNS, Varied, summary
 from lbbench.report.tables import Table, grid
-from lbbench.study import failures, traces
-from lbbench.study.failures import Failure
-from lbbench.study.overrides import Plan, last
-from lbbench.study.run import Run
 from lbbench.study.runner import execute, forget, prepare, runs
 from lbbench.study.worker import PLAYER, Outcome
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import StepError, UsageError
-from lbbench.study import files
+from lbbench.records import files
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def about(path: Path) -> dict[str, Any]:
 
     Raises `UsageError` for a file that tells no such thing.
     """
-    from lbbench.study.inspection import key_of
+    from lbbench.records.inspection import key_of
 
     try:
         content: dict[str, Any] = {"t": None, "x": None, "traceback": "", **json.loads(path.read_bytes())}

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import registry
-from lbbench.study.checks import printable, typed_tree
+from lbbench.plan import registry
+from lbbench.plan.checks import printable, typed_tree
 
 PYTHON = "python"  # in the place of a method's or problem's name: what `target` says
 

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from lbbench.health.status import WORDS, Status
 from lbbench.report.collection import variant_of
 from lbbench.report.tables import Cell, Table
 from lbbench.report.variants import shared_changes, typed
-from lbbench.study.status import WORDS, Status
 
 
 def table(statuses: Sequence[Status]) -> Table:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.study import files, machine
-from lbbench.study.checks import check, typed_tree
-from lbbench.study.configs import config_dir, load, options
-from lbbench.study.overrides import Combination, pairs, plan
+from lbbench.plan.checks import check, typed_tree
+from lbbench.plan.configs import config_dir, load, options
+from lbbench.plan.overrides import Combination, pairs, plan
+from lbbench.records import files
+from lbbench.study import machine
 
 WORKER_GB, LOW_DISK_GB = 0.5, 1.0  # a worker of `+experiment=figure3` took up to 0.44 GB
 REINSTALL = "install lbbench again, with pip or by `make setup`"
@@ -137,7 +138,7 @@ def _locks_hold(file: str) -> bool:
 
 def _configs() -> Iterator[Check]:
     """The files in configs/, each by itself, and then what Hydra composes of them."""
-    from lbbench.study.settings import compose
+    from lbbench.plan.settings import compose
 
     methods, problems, presets = (list(options(group)) for group in ("method", "problem", "experiment"))
     names = ["config", *(f"method/{name}" for name in methods), *(f"problem/{name}" for name in problems)]
@@ -173,8 +174,9 @@ def _data() -> Iterator[Check]:
 
 def _objectives(out: Path) -> Iterator[Check]:
     """Whether the traces at hand were played on the objectives of this installation."""
-    from lbbench.study import build, signatures, traces
-    from lbbench.study.settings import Settings
+    from lbbench.plan import build
+    from lbbench.plan.settings import Settings
+    from lbbench.records import signatures, traces
 
     runs: list[dict[str, Any]] = []
     for path in files.below(out / "traces", ".parquet"):
@@ -201,8 +203,8 @@ def _objectives(out: Path) -> Iterator[Check]:
 def _evaluate(problem: str) -> None:
     import numpy as np
 
-    from lbbench.study import build
-    from lbbench.study.settings import compose
+    from lbbench.plan import build
+    from lbbench.plan.settings import compose
 
     built = build.problem(compose(Combination("random", problem, {}, ())))
     value = built.evaluate(built.domain.user(built.domain.uniform(1, np.random.default_rng(0)))).item()

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lbbench.errors import UsageError
-from lbbench.study import files, inspection
-from lbbench.study.checks import printable
+from lbbench.plan.checks import printable
+from lbbench.records import files, inspection
 
 SCHEMA_VERSION = 1
 KEY = b"lbbench"  # of the JSON in a file's metadata

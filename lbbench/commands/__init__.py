@@ -1,0 +1,1 @@
+"""What the command line's commands do: parse, call, print."""

@@ -1,0 +1,1 @@
+"""Whether all is well, and how far studies are."""
