@@ -19,3 +19,9 @@ class StepError(Exception):
     def __init__(self, t: int | None, x: list[float] | None) -> None:
         super().__init__(f"step {t}" + ("" if x is None else f" at x = {x}"))
         self.t, self.x = t, x
+
+
+def printable(text: str) -> str:
+    """A user's text as it may stand in a one-line message."""
+    shown = "".join(character if character.isprintable() else "?" for character in text)
+    return shown if len(shown) <= 80 else shown[:77] + "…"

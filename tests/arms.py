@@ -6,9 +6,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from lbbench.plan import build
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import compose
-from lbbench.study import loop
+from lbbench.plan.sweeps import plan
+from lbbench.study import optimising
 
 THETA = {"rbf": 0.2 * math.sqrt(2.0), "matern52": 0.2}
 KERNEL = {"rkhsrbf": "rbf", "gprbf": "rbf", "rkhsmatern": "matern52", "gpmatern": "matern52"}
@@ -30,7 +30,7 @@ def played(method, problem="rkhsrbf", *more, steps=30, seed=0):
         *others(more),
         *more,
     )
-    return list(loop.play(own, seed)), build.problem(own, seed)
+    return list(optimising.play(own, seed)), build.problem(own, seed)
 
 
 def others(given):

@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 
 from lbbench.plan import build
-from lbbench.study import loop
+from lbbench.study import optimising
 
 BAD_SEED = 1
 GOOD = 4  # evaluations before it goes wrong
@@ -33,7 +33,7 @@ def _play(fault: Callable[[], float], settings, seed, past, on_nan):
         return np.array([fault()])
 
     with mock.patch.object(build, "problem", return_value=replace(sound, evaluate=evaluate)):
-        yield from loop.play(settings, seed, past, on_nan)
+        yield from optimising.play(settings, seed, past, on_nan)
 
 
 def _raise() -> float:
@@ -65,7 +65,7 @@ is_infinite = partial(_play, lambda: float("inf"))
 
 def slow(settings, seed, past, on_nan, seconds=0.05):
     """A step takes a twentieth of a second."""
-    for row in loop.play(settings, seed, past, on_nan):
+    for row in optimising.play(settings, seed, past, on_nan):
         time.sleep(seconds)
         yield row
 
@@ -75,6 +75,6 @@ slower = partial(slow, seconds=0.5)
 
 def apart(settings, seed, past, on_nan):
     """Nothing is written to the journals of the study as a whole."""
-    for row in loop.play(settings, seed, past, on_nan):
+    for row in optimising.play(settings, seed, past, on_nan):
         assert not any(path.stat().st_size for path in Path(os.environ[OUT], "journal").rglob("*.jsonl"))
         yield row

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lbbench.commands.session import ablate
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import plan
-from lbbench.report import ablation, summaries
+from lbbench.plan import ablation
+from lbbench.plan.sweeps import plan
+from lbbench.report import summaries
 from lbbench.report.collection import Collection
 from lbbench.report.tables import Estimate
 
@@ -156,7 +158,7 @@ def test_the_line_typed_in_a_shell(shell, tmp_path):
 def test_what_is_there_is_not_run_again_and_a_failed_run_is_the_exit_code(tmp_path, capsys):
     line = ["noise_std=0,1e308", "method=random,lb", "problem=berkenkamp", "seeds=1", "iterations=2", "jobs=1",
             f"out={tmp_path}"]  # fmt: skip
-    assert ablation.run(ablation.plan(line)) == 1
+    assert ablate(ablation.plan(line)) == 1
     printed = capsys.readouterr().out
     assert "failed: berkenkamp lb noise_std=1e+308" in printed
     table = [row.split() for row in printed.splitlines() if row.startswith("berkenkamp")]
@@ -164,5 +166,5 @@ def test_what_is_there_is_not_run_again_and_a_failed_run_is_the_exit_code(tmp_pa
     assert len(table[0]) == 4
     assert len(table[1]) == 2  # of a single value there is no spread
     assert np.isfinite(float(table[0][2]))
-    assert ablation.run(ablation.plan(line)) == 1
+    assert ablate(ablation.plan(line)) == 1
     assert "2 of 4 runs are already there" in capsys.readouterr().out

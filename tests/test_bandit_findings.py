@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import plan
-from lbbench.study.runner import execute, runs
+from lbbench.plan.sweeps import plan
+from lbbench.records.run import runs
+from lbbench.study.runner import execute
 
 LINE = ["+experiment=bandits", "trials=3", "iterations=40"]
 

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lbbench import Optimizer
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Pool
 from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS, covariance
 from lbbench.plan import build
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import compose
+from lbbench.plan.sweeps import plan
 from lbbench.problems import bandits
-from lbbench.study import loop
+from lbbench.study import optimising
 from lbbench.theory import (
     rkhs_norm,
 )
@@ -116,8 +117,8 @@ def test_regulariser_of_the_theory_is_that_of_the_horizon():
 @pytest.mark.parametrize("method", ["gpts", "ei", "lnb"])
 def test_a_run_is_taken_up_bit_for_bit(method):
     settings = composed(f"method={method}", "problem=gprbf", "kernel=rbf", "iterations=150", "regulariser=noise")
-    whole = list(loop.play(settings, 4))
-    rest = list(loop.play(settings, 4, whole[:90]))
+    whole = list(optimising.play(settings, 4))
+    rest = list(optimising.play(settings, 4, whole[:90]))
     timeless = [[{k: v for k, v in row.items() if not k.endswith("_s")} for row in rows] for rows in (whole[90:], rest)]
     assert timeless[0] == timeless[1]
 
@@ -201,9 +202,9 @@ def test_a_problem_of_ones_own_may_depend_on_the_trial(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     settings = composed("method=random", "problem=trials:shifted", "iterations=4", "initial=2")
-    rows = list(loop.play(settings, 7))
+    rows = list(optimising.play(settings, 7))
     assert [row["f"] for row in rows] == [7.0 - row["x"][0] for row in rows]
-    assert not build.asktell(settings, build.problem(settings, 7), 7).data.standardise
+    assert not AskTell.of(settings, build.problem(settings, 7), 7).data.standardise
     with pytest.raises(UsageError, match="each must tell its optimum"):
         build.problem(composed("method=random", "problem=trials:shifted", "known=false"), 7)
 

@@ -11,8 +11,8 @@ import pytest
 from chaos import disks, kills, studies
 from chaos.amounts import SEED, amount
 
-from lbbench.plan.overrides import plan
-from lbbench.study.runner import runs
+from lbbench.plan.sweeps import plan
+from lbbench.records.run import runs
 
 FAULTY = [studies.ALL, "problem=berkenkamp", "iterations=4", "seeds=2", "jobs=2"]
 

@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import Settings, compose, defaults
+from lbbench.plan.sweeps import plan
 from lbbench.records import traces
-from lbbench.records.run import place
+from lbbench.records.optimising import SCHEMA
+from lbbench.records.run import place, runs
 from lbbench.report.collection import Collection
-from lbbench.study.runner import execute, runs
+from lbbench.study.runner import execute
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_rows_come_in_the_order_of_the_variants_and_as_they_were_written(out):
     some = collection.read([lb], ["regret", "t"])
     assert some.columns.tolist() == ["regret", "t"]
     assert len(some) == 2 * (250 + made_up.DESIGN)
-    assert collection.read([]).columns.tolist() == traces.SCHEMA.names
+    assert collection.read([]).columns.tolist() == SCHEMA.names
 
 
 def test_a_run_in_two_files_counts_once(out):

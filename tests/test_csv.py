@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.problems.materials import agnp
 from lbbench.problems.tables import csv
-from lbbench.study.runner import runs
+from lbbench.records.run import runs
 
 TABLE = """batch, solvent, temperature, time, yield
 1, water, 20, 1, 3.0

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from lbbench import cli
 from lbbench.health import doctor
 from lbbench.plan import build, configs, settings
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
+from lbbench.records.run import runs
 from lbbench.study import machine
-from lbbench.study.runner import runs
 
 
 def by_name(found):

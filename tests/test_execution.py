@@ -20,11 +20,11 @@ from played import assert_whole, read
 from lbbench.commands.session import INTERRUPTED, Session
 from lbbench.errors import UsageError
 from lbbench.health.status import status
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.records import traces
 from lbbench.records.journal import Journal, peek
+from lbbench.records.run import runs
 from lbbench.study.execution import dask
-from lbbench.study.runner import runs
 
 LINE = {"method": "random,agpucb", "problem": "berkenkamp", "iterations": "6", "seeds": "2", "jobs": "2"}
 
@@ -155,7 +155,7 @@ def test_failures_arrive_and_are_kept(cluster, player, collect, kind, error, tmp
 @pytest.mark.parametrize(("signals", "collect"), [(1, "true"), (2, "false")])
 def test_an_interrupt_keeps_what_was_evaluated(cluster, collect, signals, tmp_path, here):
     code = (
-        "import sys; from lbbench.commands.session import Session; from lbbench.plan.overrides import plan\n"
+        "import sys; from lbbench.commands.session import Session; from lbbench.plan.sweeps import plan\n"
         "if __name__ == '__main__': sys.exit(Session(plan(sys.argv[1:]), player='faults:slower').run())"
     )
     (tmp_path / "study.py").write_text(code)

@@ -14,11 +14,12 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.records import traces
+from lbbench.records.run import runs
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
-from lbbench.study.runner import execute, runs
+from lbbench.study.runner import execute
 
 
 def contents(folder):

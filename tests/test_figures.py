@@ -12,17 +12,18 @@ from matplotlib.figure import Figure
 
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.oracle import estimate_lengthscale
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import Settings
+from lbbench.plan.sweeps import plan
 from lbbench.problems.synthetic import berkenkamp
+from lbbench.records.run import runs
 from lbbench.records.thinning import DRAWN, steps
-from lbbench.report import figures, style
+from lbbench.report import figures, style, views
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
-from lbbench.report.figures import ablation, candidates, canvas, lengthscales, regrets, times, toy
+from lbbench.report.figures import Options, ablation, candidates, canvas, lengthscales, regrets, times, toy
 from lbbench.report.lengthscales import BINS
 from lbbench.report.stats import curves
-from lbbench.study.runner import execute, runs
+from lbbench.study.runner import execute
 
 QUICK = "problem=berkenkamp iterations=20 raw_samples=32 jobs=1"
 STUDIES = (
@@ -93,7 +94,7 @@ def gp(x, y, at, lengthscale):
 
 
 def test_figure1_shows_the_gp_of_each_length_scale():
-    (sheet,) = toy.draw()
+    (sheet,) = toy.draw(Collection([], [], []))
     x = np.array(toy.OBSERVED)
     y = berkenkamp().evaluate(x[:, None])
     assert len(x) == 5
@@ -132,7 +133,7 @@ def log_likelihood(lengthscale):
 
 
 def test_figure2_has_the_proportions_of_each_method(collection, frame):
-    (sheet,) = lengthscales.draw(collection, ())
+    (sheet,) = lengthscales.draw(collection)
     panels = sheet.figure.axes
     assert [panel.texts[0].get_text() for panel in panels] == ["LB", "A-GP-UCB", "MLE"]  # random chooses none
     optimum = estimate_lengthscale(berkenkamp(), KERNELS["matern52"], 1e-4)
@@ -162,8 +163,8 @@ def test_figure2_shows_michalewicz_unless_told_otherwise(collection):
         [],
         collection.traces,
     )
-    assert lengthscales.draw(twice, ()) == []  # no rows of that problem are at hand
-    (sheet,) = lengthscales.draw(twice, ["berkenkamp"])
+    assert lengthscales.draw(twice) == []  # no rows of that problem are at hand
+    (sheet,) = lengthscales.draw(twice, Options(problems=["berkenkamp"]))
     assert {variant.problem for variant in sheet.variants} == {"berkenkamp"}
 
 
@@ -267,7 +268,7 @@ def test_cumulative_wraps_many_problems(count, rows, columns, tmp_path):
 
 def test_bands_of_a_standard_deviation(collection, frame):
     for draw in (regrets.draw, regrets.draw_cumulative):
-        (sheet,) = draw(collection, "sd")
+        (sheet,) = draw(collection, Options(band="sd"))
         assert sheet.figure.legends[0].get_title().get_text().startswith("mean ± standard deviation over n seeds")
         own = of(frame, "lb").query("t >= 0").pivot(index="t", columns="seed", values="cumulative_regret")
         low, high = band(sheet.figure.axes[-1], rgb("lb"))
@@ -301,7 +302,7 @@ def test_what_thinned_runs_lack_is_not_drawn_of_them(tmp_path):
     made_up.study(tmp_path, steps=50)
     export(Collection.at(tmp_path), tmp_path / "paper", thin=5)
     thinned = Collection.at(tmp_path / "paper")
-    assert lengthscales.draw(thinned, ["toy"]) == candidates.draw(thinned) == []
+    assert lengthscales.draw(thinned, Options(problems=["toy"])) == candidates.draw(thinned) == []
     assert regrets.draw(thinned)
     assert times.draw(thinned)
 
@@ -310,7 +311,7 @@ def test_what_thinned_runs_lack_is_not_drawn_of_them(tmp_path):
 
 
 def test_figure4_finds_the_growth_functions_at_hand(collection, frame):
-    (sheet,) = ablation.draw(collection, ())
+    (sheet,) = ablation.draw(collection)
     assert sheet.name == "figure4"
     above, below = sheet.figure.axes[:2], sheet.figure.axes[2:]
     assert [panel.get_title() for panel in above] == ["LB (n = 2–3)", "A-GP-UCB (n = 2)"]
@@ -326,7 +327,7 @@ def test_figure4_finds_the_growth_functions_at_hand(collection, frame):
 
 def test_figure4_varies_the_settings_that_it_is_given(collection):
     only = [variant for variant in collection.variants if variant.changed.get("g") in ("t^0.25", "t^0.75")]
-    (sheet,) = ablation.draw(replace(collection, variants=only), ("g", "theta0"))
+    (sheet,) = ablation.draw(replace(collection, variants=only), Options(swept=("g", "theta0")))
     assert sheet.name == "figure4-g-theta0"
     assert legend(sheet.figure)[:2] == ["g=t^0.25, theta0=mle", "g=t^0.75, theta0=mle"]
     same = {label: line.get_color() for label, line in named(sheet.figure.axes[0]).items()}
@@ -339,7 +340,7 @@ def test_figure4_wraps_many_methods_into_rows_with_the_same_axes(tmp_path):
         for kernel in ("matern52", "rbf"):
             regrets_ = [1 / t ** (1 / pace) for t in range(1, 40)]
             made_up.write(tmp_path, method, "toy", 0, regrets_, lengthscale=0.5 * pace, kernel=kernel)
-    (sheet,) = ablation.draw(Collection.at(tmp_path), ())
+    (sheet,) = ablation.draw(Collection.at(tmp_path))
     sheet.figure.draw_without_rendering()
     assert len(sheet.figure.axes) == 16
     titled = [panel for panel in sheet.figure.axes if panel.get_title()]
@@ -424,7 +425,7 @@ def test_the_same_traces_give_the_same_bytes(collection, tmp_path):
 
 
 def test_figures_without_traces_are_named(tmp_path):
-    drawn = list(figures.draw(Collection([], [], []), list(figures.SOURCES), tmp_path, ["png"], suffix="-x"))
+    drawn = list(figures.draw(Collection([], [], []), list(views.figures()), tmp_path, ["png"], suffix="-x"))
     assert [file.name for figure in drawn for file in figure.files] == ["figure1.png"]
     assert [figure.name for figure in drawn if not figure.files] == ["2", "3", "4", "time", "candidates", "cumulative"]
 

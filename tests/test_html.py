@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.records import traces
 from lbbench.report import html, interactive, sections
 from lbbench.report.collection import Collection

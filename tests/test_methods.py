@@ -14,10 +14,10 @@ from lbbench.gp.likelihood import Likelihood
 from lbbench.gp.posterior import posterior
 from lbbench.growth import parse
 from lbbench.plan import build
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import compose
+from lbbench.plan.sweeps import plan
 from lbbench.streams import generator
-from lbbench.study import loop
+from lbbench.study import optimising
 from lbbench.theory import confidence_width
 
 GP_METHODS = ["lb", "lnb", "agpucb", "mle", "mcmc", "oracle"]
@@ -28,7 +28,7 @@ def settings(*line):
 
 
 def rows(*line, seed=0):
-    return pd.DataFrame(loop.play(settings(*line), seed))
+    return pd.DataFrame(optimising.play(settings(*line), seed))
 
 
 def search(*line, seed=0):

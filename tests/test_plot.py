@@ -9,13 +9,14 @@ import made_up
 import pytest
 
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
+from lbbench.records.run import runs
 from lbbench.records.thinning import LONG
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
 from lbbench.report.plot import KEYS, plot
 from lbbench.report.selection import select
-from lbbench.study.runner import execute, runs
+from lbbench.study.runner import execute
 
 COMMAND = [sys.executable, "-m", "lbbench", "plot"]
 
@@ -72,7 +73,7 @@ def test_nothing_drawn_is_a_usage_error(tmp_path):
 
 
 def test_the_commands_for_missing_traces_are_good_ones(tmp_path):
-    from lbbench.report import ablation
+    from lbbench.plan import ablation
 
     with pytest.raises(UsageError) as error:
         lines(tmp_path, "figure=2,3,4,time,candidates", "problem=agnp", "seeds=[3,7]", "noise_std=0.5", "format=png")

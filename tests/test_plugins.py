@@ -13,10 +13,12 @@ import lbbench
 from lbbench.errors import ObjectiveError, UsageError
 from lbbench.plan import build, registry
 from lbbench.plan.configs import load
-from lbbench.plan.overrides import plan, read
 from lbbench.plan.registry import find
 from lbbench.plan.settings import compose
+from lbbench.plan.sweeps import plan
+from lbbench.plan.words import read
 from lbbench.problems.python import objective
+from lbbench.records.run import runs
 from lbbench.report.collection import Collection
 from lbbench.report.stats import best_values
 from lbbench.study import runner
@@ -172,7 +174,7 @@ def unknown(tmp_path_factory):
     out = tmp_path_factory.mktemp("unknown")
     planned = plan([*ROSEN, "method=lb,random", "seeds=2", "iterations=10", "jobs=1", f"out={out}"])
     runner.prepare(out)
-    outcomes = runner.execute(runner.runs(planned), planned.study, lambda outcome: None)
+    outcomes = runner.execute(runs(planned), planned.study, lambda outcome: None)
     assert [outcome.status for outcome in outcomes] == ["done"] * 4
     return out
 

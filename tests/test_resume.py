@@ -7,11 +7,11 @@ import pytest
 
 from lbbench.errors import ObjectiveError, StepError, UsageError
 from lbbench.plan.configs import load, options
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import compose
+from lbbench.plan.sweeps import plan
 from lbbench.records import journal
 from lbbench.records.journal import Busy, Journal
-from lbbench.study import loop
+from lbbench.study import optimising
 
 HEAD = {"settings": {}, "seed": 3, "signature": [0.5]}
 ROWS = [{"t": 0, "y": 0.1 + 0.2, "x": [1e-300]}, {"t": 1, "y": float("nan"), "x": [2.0]}]
@@ -34,9 +34,9 @@ def as_read(rows):
 @pytest.mark.parametrize("method", options("method"))
 def test_a_run_is_the_same_wherever_it_is_taken_up(method, problem):
     own = settings(f"method={method}", f"problem={problem}", "iterations=9", "noise_std=0.1")
-    whole = list(loop.play(own, 2))
+    whole = list(optimising.play(own, 2))
     for done in range(len(whole) + 1):
-        rest = loop.play(own, 2, as_read(whole[:done]))
+        rest = optimising.play(own, 2, as_read(whole[:done]))
         assert as_read(without_times(rest)) == as_read(without_times(whole[done:]))
 
 
@@ -45,18 +45,18 @@ def test_a_run_is_the_same_wherever_it_is_taken_up(method, problem):
 )
 def test_so_is_one_of_other_settings_after_many_steps(line):
     own = settings(*line.split(), "problem=crossedbarrel", "iterations=40")
-    whole = list(loop.play(own, 0))
-    rest = loop.play(own, 0, as_read(whole[:43]))
+    whole = list(optimising.play(own, 0))
+    rest = optimising.play(own, 0, as_read(whole[:43]))
     assert as_read(without_times(rest)) == as_read(without_times(whole[43:]))
 
 
 def test_to_take_up_a_run_does_not_evaluate_again(monkeypatch):
     own = settings("method=lb", "problem=berkenkamp", "iterations=6")
-    whole = list(loop.play(own, 0))
+    whole = list(optimising.play(own, 0))
     changed = as_read(whole[:5])
     for row in changed:
         row["y"] += 1.0  # as if the objective had given this
-    rest = list(loop.play(own, 0, changed))
+    rest = list(optimising.play(own, 0, changed))
     assert [row["t"] for row in rest] == [3, 4, 5, 6]
     assert without_times(rest) != without_times(whole[5:])
 
@@ -64,9 +64,9 @@ def test_to_take_up_a_run_does_not_evaluate_again(monkeypatch):
 @pytest.mark.parametrize("missing", [0, 3, 5])
 def test_a_journal_that_lacks_a_step_is_refused(missing):
     own = settings("method=lb", "problem=berkenkamp", "iterations=4")
-    past = as_read(list(loop.play(own, 0)))
+    past = as_read(list(optimising.play(own, 0)))
     with pytest.raises(UsageError, match=f"step {past[missing]['t']} is missing"):
-        list(loop.play(own, 0, past[:missing] + past[missing + 1 :]))
+        list(optimising.play(own, 0, past[:missing] + past[missing + 1 :]))
 
 
 def play_with(monkeypatch, values, *line):

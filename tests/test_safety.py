@@ -7,7 +7,7 @@ import pytest
 
 import lbbench
 from lbbench.errors import UsageError
-from lbbench.plan.checks import inside
+from lbbench.plan.rules import inside
 
 PICKLING = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve"}
 BUILTINS = {"eval", "exec", "compile", "__import__"}

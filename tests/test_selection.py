@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from lbbench.errors import UsageError
-from lbbench.plan.checks import choice, integer
-from lbbench.report.selection import command_line, select
+from lbbench.plan.rules import choice, integer
+from lbbench.plan.words import command_line
+from lbbench.report.selection import select
 
 OWN = {"format": choice("text", "csv"), "figure": integer()}
 

@@ -12,9 +12,9 @@ from lbbench.errors import UsageError
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import EMPIRICAL
 from lbbench.gp.posterior import posterior
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.problems.sensors import planar, sensors, syntheticsensors
-from lbbench.study.runner import runs
+from lbbench.records.run import runs
 
 ROWS, TRAINING, NAMES = 20, 14, list("abcde")
 

@@ -3,11 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lbbench.errors import UsageError
-from lbbench.plan.checks import CHECKS, seeds
+from lbbench.plan.checks import CHECKS
 from lbbench.plan.configs import config_dir, load, options
-from lbbench.plan.overrides import leaves, plan, split
+from lbbench.plan.keys import leaves
+from lbbench.plan.rules import seeds
 from lbbench.plan.settings import Settings, compose
 from lbbench.plan.show import comments
+from lbbench.plan.sweeps import plan
+from lbbench.plan.words import split
 
 
 def test_seeds():

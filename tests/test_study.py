@@ -11,13 +11,14 @@ from lbbench.asktell.core import AskTell
 from lbbench.domain import Box
 from lbbench.methods.base import Step
 from lbbench.plan.configs import options
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import compose
+from lbbench.plan.sweeps import plan
 from lbbench.problems.synthetic import berkenkamp
 from lbbench.records import traces
-from lbbench.records.traces import SCHEMA
-from lbbench.study import loop
-from lbbench.study.runner import execute, runs
+from lbbench.records.optimising import SCHEMA
+from lbbench.records.run import runs
+from lbbench.study import optimising
+from lbbench.study.runner import execute
 
 TIMES = ["suggest_s", "evaluate_s"]
 METHODS = list(options("method"))
@@ -32,7 +33,7 @@ def study(out, *line):
 
 
 def rows(*line, seed=0):
-    return pd.DataFrame(loop.play(compose(plan(line).combinations[0]), seed)).drop(columns="point")
+    return pd.DataFrame(optimising.play(compose(plan(line).combinations[0]), seed)).drop(columns="point")
 
 
 def test_traces_are_bit_identical_for_any_jobs_and_any_order_of_seeds(tmp_path):

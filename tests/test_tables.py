@@ -15,7 +15,8 @@ from lbbench import cli
 from lbbench.errors import UsageError
 from lbbench.report import summaries
 from lbbench.report.collection import Collection
-from lbbench.report.tables import KINDS, Estimate, Table, comma_separated, latex, markdown, text
+from lbbench.report.optimising import VIEW
+from lbbench.report.tables import Estimate, Table, comma_separated, latex, markdown, text
 
 TABLE = Table(
     ("method", "final regret", "n", "p"),
@@ -89,7 +90,7 @@ def out(tmp_path):
 
 def tables(out, **wanted):
     collection = Collection.at(out, {key: (value,) for key, value in wanted.items()})
-    return {table.title: table for table in summaries.tables(collection, collection.usual(), KINDS)}
+    return {table.title: table for table in summaries.tables(collection, collection.usual(), VIEW.tables)}
 
 
 def test_the_summary_against_numpy(out):

@@ -11,7 +11,7 @@ import pytest
 from lbbench.errors import UsageError
 from lbbench.health.estimate import measured
 from lbbench.records import thinning, traces
-from lbbench.records.inspection import REGRETS
+from lbbench.records.optimising import REGRETS
 from lbbench.records.thinning import holds, is_whole, keeps, steps
 from lbbench.report import interactive, sections, stats, summaries
 from lbbench.report.collection import Collection

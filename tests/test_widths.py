@@ -7,7 +7,7 @@ import pytest
 from arms import KERNEL, THETA, composed, others, played, prior, values
 from scipy.spatial.distance import cdist
 
-from lbbench.study import loop
+from lbbench.study import optimising
 from lbbench.theory import (
     analytic_information_gain,
     gpts_width,
@@ -96,7 +96,7 @@ def test_regret_is_sublinear(method, problem):
             *others(SUBLINEAR[method]),
             *SUBLINEAR[method],
         )
-        regret = {row["t"]: row["cumulative_regret"] for row in loop.play(own, seed)}
+        regret = {row["t"]: row["cumulative_regret"] for row in optimising.play(own, seed)}
         assert math.log10(regret[3000] / regret[300]) < 0.9
 
 

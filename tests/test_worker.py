@@ -14,10 +14,11 @@ from played import assert_whole, read
 
 from lbbench.commands.session import INTERRUPTED, Session
 from lbbench.health.status import asked_for, status
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.records import failures, traces
 from lbbench.records.journal import Journal, peek
-from lbbench.study.runner import execute, runs
+from lbbench.records.run import runs
+from lbbench.study.runner import execute
 
 LINE = ["method=random,lb", "problem=berkenkamp", "iterations=6", "seeds=3"]
 
@@ -128,7 +129,7 @@ def test_two_studies_at_once_share_the_runs(tmp_path, undisturbed):
 def start(out):
     """A study of slow runs in a process and a session of its own, once some steps are done."""
     code = (
-        "import sys; from lbbench.commands.session import Session; from lbbench.plan.overrides import plan\n"
+        "import sys; from lbbench.commands.session import Session; from lbbench.plan.sweeps import plan\n"
         "if __name__ == '__main__': sys.exit(Session(plan(sys.argv[1:]), player='faults:slow').run())"
     )
     script = out.parent / "study.py"

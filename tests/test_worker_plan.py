@@ -6,9 +6,9 @@ from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.health.estimate import estimate
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.records.journal import Journal
-from lbbench.study.runner import runs
+from lbbench.records.run import runs
 
 STEP_S = 0.3  # of a step in `made_up`; all have two points in the initial design
 

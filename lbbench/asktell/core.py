@@ -12,6 +12,9 @@ from lbbench.errors import NumericalError
 from lbbench.gp.data import Data
 from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Method, Step
+from lbbench.plan import build
+from lbbench.plan.settings import Settings
+from lbbench.problems.base import Problem
 from lbbench.streams import Stream, generator
 
 
@@ -40,6 +43,19 @@ class AskTell:
         self.started = False
         self._steps = Stream(self.seed, "steps")
         self._design = self.domain.initial(self.initial, generator(self.seed, "design", self.name))
+
+    @classmethod
+    def of(cls, settings: Settings, problem: Problem, seed: int) -> "AskTell":
+        """That of a run's settings."""
+        return cls(
+            domain=problem.domain,
+            method=build.method(settings, problem),
+            name=problem.name,
+            seed=seed,
+            initial=settings["problem"]["initial"],
+            maximiser=Maximiser(**settings["acquisition"]),
+            standardise=settings["problem"].get("standardise", True),
+        )
 
     def ask(self, chosen: Points | None = None) -> Step:
         """The next step: its `point`, and what the method thought of it. To ask twice changes nothing.

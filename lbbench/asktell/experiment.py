@@ -12,9 +12,9 @@ import numpy as np
 
 from lbbench.asktell.optimizer import Optimizer
 from lbbench.domain import Array
-from lbbench.errors import UsageError
-from lbbench.plan.checks import check_by, integer_of, number, printable
+from lbbench.errors import UsageError, printable
 from lbbench.plan.configs import parsed
+from lbbench.plan.rules import check_by, integer_of, number
 from lbbench.problems import tables
 
 DESCRIPTION, HISTORY = "experiment.yaml", "history.json"

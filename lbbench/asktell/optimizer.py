@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lbbench.asktell.core import AskTell
 from lbbench.domain import Array, Box, Domain, Points, Pool
 from lbbench.errors import UsageError
 from lbbench.gp.data import LARGEST
 from lbbench.methods.base import Step
 from lbbench.plan import build
-from lbbench.plan.checks import boolean, check_by, integer
-from lbbench.plan.overrides import last
+from lbbench.plan.checks import FIXED
+from lbbench.plan.keys import last
+from lbbench.plan.rules import boolean, check_by, integer
 from lbbench.plan.settings import own
 from lbbench.problems.base import Problem
 from lbbench.records import files
@@ -68,7 +70,7 @@ class Optimizer:
                 raise UsageError(f"{name}={value} needs an objective that is known; give another {name}=")
         build.suits(self.settings, self.domain)
         self._problem = Problem("own", self.domain, _unknown, math.nan, self.settings["problem"]["noise_std"])
-        self._play = build.asktell(self.settings, self._problem, self.seed)
+        self._play = AskTell.of(self.settings, self._problem, self.seed)
         self._sign = -1.0 if self.minimise else 1.0
         self._events: list[dict[str, Any]] = []
         self._pending: list[Pending] = []
@@ -193,7 +195,7 @@ class Optimizer:
     def _replayed(cls, content: Mapping[str, Any]) -> "Optimizer":
         tree = content["settings"]
         values = {
-            f"{section}.{key}": value for section in tree for key, value in tree[section].items() if key != "name"
+            f"{section}.{key}": value for section in tree for key, value in tree[section].items() if key not in FIXED
         }
         new = cls(
             content.get("bounds"),

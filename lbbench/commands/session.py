@@ -1,39 +1,26 @@
 """A study at the terminal: what is missing is run, with progress; then the closing table."""
 
-import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
-import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from lbbench.commands.printing import show
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import Plan, last
+from lbbench.plan import registry
+from lbbench.plan.keys import last
+from lbbench.plan.sweeps import Plan
 from lbbench.records import failures, traces
 from lbbench.records.failures import Failure
-from lbbench.records.run import Run
+from lbbench.records.run import Run, runs
 from lbbench.report.collection import Collection
-from lbbench.report.summaries import COLUMNS, Varied, summary
-from lbbench.report.tables import Table, grid
-from lbbench.study.runner import execute, forget, prepare, runs
-from lbbench.study.worker import PLAYER, Outcome
+from lbbench.report.views import view_of
+from lbbench.study.runner import execute, forget, prepare
+from lbbench.study.worker import Outcome
 
 INTERRUPTED = 130  # the exit code that a shell gives to Ctrl-C
-UNCUT = 1_000  # columns; the table takes what it needs of them
-
-
-def show(table: Table, console: Console | None = None, titled: bool = True) -> None:
-    """Print a table, whole however narrow the terminal."""
-    console = console or Console(highlight=False, soft_wrap=True)
-    if titled:
-        console.print(f"\n{table.title}\n", style="bold", markup=False)
-    if table.rows:
-        uncut = Console(file=console.file, highlight=False, markup=False, width=UNCUT)  # a wrapped line loses nothing
-        uncut.print(grid(table))
-        console.print()
-    console.print(table.note, style="dim", markup=False)
 
 
 class Session:
@@ -43,8 +30,8 @@ class Session:
         self,
         plan: Plan,
         console: Console | None = None,
-        closing: Callable[[pd.DataFrame, Varied], Table] = summary,
-        player: str = PLAYER,
+        closing: str | None = None,
+        player: str | None = None,
     ) -> None:
         self.plan = plan
         self.console = console or Console(highlight=False, soft_wrap=True)
@@ -120,9 +107,7 @@ class Session:
                 elif not terminal and outcome.status == "there":
                     self._say(f"[{done}/{len(todo)}] {name}: done by another process")
                 elif not terminal:
-                    regret = math.nan if outcome.simple_regret is None else outcome.simple_regret
-                    result = "done" if math.isnan(regret) else f"simple regret {regret:.4g}"
-                    self._say(f"[{done}/{len(todo)}] {name}: {result}, {outcome.seconds:.1f} s")
+                    self._say(f"[{done}/{len(todo)}] {name}: {outcome.result or 'done'}, {outcome.seconds:.1f} s")
                 progress.advance(task)
 
             return execute(todo, self.plan.study, report, self.player)
@@ -136,8 +121,10 @@ class Session:
         collection = Collection.of_files(run.path for run in there)
         order = list(dict.fromkeys(run.settings.id for run in there))
         variants = sorted(collection.variants, key=lambda variant: order.index(variant.run_id))
-        rows = collection.read(variants, COLUMNS, thinned=True)
-        show(self.closing(rows, varied), self.console, titled=False)
+        for kind in collection.kinds:
+            own = [variant for variant in variants if variant.settings.kind == kind]
+            closing = registry.find(self.closing or view_of(kind).closing)
+            show(closing(collection, own, varied), self.console, titled=False)
 
     def _say(self, text: str, style: str | None = None) -> None:
         self.console.print(text, markup=False, style=style)
@@ -161,3 +148,18 @@ def _unreadable(done: Iterable[Run]) -> dict[Run, Failure]:
         except UsageError as error:
             found[run] = Failure("failed", f"{error}; move it away")
     return found
+
+
+def ablate(plan: Plan) -> int:
+    """Run what is missing, print the table and draw the figure into `<out>/figures`. Returns the exit code of `run`."""
+    from lbbench.report import figures
+
+    session = Session(plan, closing="lbbench.report.summaries:closing_ablation")
+    code = session.run()
+    collection = Collection.of_files(run.path for run in session.runs if run.path.exists())
+    if collection:
+        options = figures.Options(swept=[last(key) for key in plan.swept])
+        (drawn,) = figures.draw(collection, ("4",), Path(plan.study["out"]).expanduser(), options=options)
+        for file in drawn.files:
+            session.console.print(f"wrote {file}", markup=False)
+    return code

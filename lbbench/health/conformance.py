@@ -14,13 +14,15 @@ import numpy as np
 from lbbench.asktell.core import AskTell
 from lbbench.domain import Array, Box, Pool
 from lbbench.errors import UsageError
-from lbbench.health.doctor import Check
+from lbbench.health.check import Check
 from lbbench.methods.base import Step
 from lbbench.plan import build, registry
-from lbbench.plan.overrides import plan
+from lbbench.plan.checks import FIXED
 from lbbench.plan.settings import Settings, compose
+from lbbench.plan.sweeps import plan
 from lbbench.problems.base import Problem
 from lbbench.records import traces
+from lbbench.records.run import runs
 from lbbench.study import runner
 
 STEPS, INITIAL = 8, 4
@@ -86,7 +88,7 @@ def _each(test: Callable[[Callable[[], AskTell]], str], makers: Sequence[Callabl
 
 
 def _asktell(settings: Settings, problem: Problem) -> AskTell:
-    return replace(build.asktell(settings, problem, seed=0), initial=INITIAL)
+    return replace(AskTell.of(settings, problem, seed=0), initial=INITIAL)
 
 
 def _hills(x: Array) -> Array:
@@ -273,13 +275,13 @@ def _study(settings: Settings, group: str) -> str:
     """A run as `lbbench run` has it: in a process of its own, with a journal and a trace."""
     with tempfile.TemporaryDirectory() as directory:
         other = {"problem": "method=random", "method": "problem=berkenkamp"}[group]
-        own = [f"{key}={value}" for key, value in settings[group].items() if key != "name"]
+        own = [f"{key}={value}" for key, value in settings[group].items() if key not in FIXED]
         line = [f"{group}={settings[group]['name']}", other, f"iterations={STEPS}", "seeds=1", *own]
         planned = plan([*line, "jobs=1", f"out={directory}"])
-        runs = runner.runs(planned)
+        (run,) = runs(planned)
         runner.prepare(Path(directory))
-        (outcome,) = runner.execute(runs, planned.study, lambda outcome: None)
+        (outcome,) = runner.execute([run], planned.study, lambda outcome: None)
         if outcome.failure is not None:
             raise Fault(outcome.failure.reason)
-        traces.read_runs(runs[0].path)
+        traces.read_runs(run.path)
     return "runs in a process of its own, and leaves a trace that can be read"

@@ -7,32 +7,24 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.health.check import Check, faults, message
 from lbbench.plan.checks import check, typed_tree
 from lbbench.plan.configs import config_dir, load, options
-from lbbench.plan.overrides import Combination, pairs, plan
+from lbbench.plan.sweeps import Combination, plan
+from lbbench.plan.words import pairs
 from lbbench.records import files
 from lbbench.study import machine
 
 WORKER_GB, LOW_DISK_GB = 0.5, 1.0  # a worker of `+experiment=figure3` took up to 0.44 GB
 REINSTALL = "install lbbench again, with pip or by `make setup`"
 ELSEWHERE = "choose another directory with out="
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing looked at, what was found, and what to do about it if that is a problem."""
-
-    name: str
-    found: str
-    advice: str = ""
 
 
 def where(arguments: Sequence[str]) -> Path | None:
@@ -57,7 +49,7 @@ def checks(out: Path | None = None) -> Iterator[Check]:
         try:
             yield from look()
         except Exception as error:
-            yield Check(name, _message(error), advice)
+            yield Check(name, message(error), advice)
 
 
 def _versions() -> Iterator[Check]:
@@ -148,11 +140,11 @@ def _configs() -> Iterator[Check]:
         **{f"method/{name}": partial(compose, Combination(name, problems[0], {}, ())) for name in methods},
         **{f"problem/{name}": partial(compose, Combination(methods[0], name, {}, ())) for name in problems},
     }
-    faults = list(_faults(alone)) or list(_faults(together))
-    for name, fault in faults:
+    wrong = list(faults(alone)) or list(faults(together))
+    for name, fault in wrong:
         file = f"{config_dir() / name}.yaml: "
         yield Check("configs", file + fault.removeprefix(file), f"correct it, or {REINSTALL}")
-    if not faults:
+    if not wrong:
         found = f"{len(methods)} methods, {len(problems)} problems, {len(presets)} presets"
         yield Check("configs", f"{config_dir()} ({found})")
 
@@ -167,9 +159,9 @@ def _load(name: str) -> None:
 def _data() -> Iterator[Check]:
     """Each problem as a run builds it, and its value at a point."""
     problems = [name for name in options("problem") if "path" not in load(f"problem/{name}")]  # which is the user's
-    faults = dict(_faults({name: partial(_evaluate, name) for name in problems}))
+    found = dict(faults({name: partial(_evaluate, name) for name in problems}))
     for name in problems:
-        yield Check("data", f"{name}: {faults.get(name, 'can be evaluated')}", REINSTALL if name in faults else "")
+        yield Check("data", f"{name}: {found.get(name, 'can be evaluated')}", REINSTALL if name in found else "")
 
 
 def _objectives(out: Path) -> Iterator[Check]:
@@ -186,7 +178,7 @@ def _objectives(out: Path) -> Iterator[Check]:
             yield Check("traces", str(error), "move it away; the run is done again")
     played = {json.dumps(run["settings"]["problem"], sort_keys=True): run["settings"] for run in runs}
     signed = {name: partial(build.signature, Settings(settings)) for name, settings in played.items()}
-    absent = dict(_faults(signed))
+    absent = dict(faults(signed))
     here = [
         {"settings": settings, "signature": signed[name]()} for name, settings in played.items() if name not in absent
     ]
@@ -210,18 +202,3 @@ def _evaluate(problem: str) -> None:
     value = built.evaluate(built.domain.user(built.domain.uniform(1, np.random.default_rng(0)))).item()
     if value > built.optimum:
         raise ValueError(f"a value of {value}, above the maximum {built.optimum}")
-
-
-def _faults(looks: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, str]]:
-    """The names of those that raise an error, with what it says."""
-    for name, look in looks.items():
-        try:
-            look()
-        except Exception as error:
-            yield name, _message(error)
-
-
-def _message(error: Exception) -> str:
-    """The first line of an error, with its type unless it is meant for a user."""
-    text = str(error).strip().partition("\n")[0]
-    return text if isinstance(error, UsageError) else f"{type(error).__name__}: {text}"

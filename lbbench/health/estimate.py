@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from lbbench.plan.overrides import Plan, last
+from lbbench.plan.keys import last
 from lbbench.plan.settings import Settings
+from lbbench.plan.sweeps import Plan
+from lbbench.plan.words import command_line
 from lbbench.records.journal import peek
 from lbbench.records.run import Run
 from lbbench.report import style
 from lbbench.report.collection import Collection, variant_of
-from lbbench.report.selection import command_line
 from lbbench.report.tables import Cell, Table
 from lbbench.study import machine
 from lbbench.study.execution.remote import AT_ONCE

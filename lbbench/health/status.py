@@ -2,18 +2,22 @@
 
 import contextlib
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
-from lbbench.plan.overrides import Plan, plan, read
 from lbbench.plan.settings import Settings
+from lbbench.plan.sweeps import Plan, plan
+from lbbench.plan.words import read
 from lbbench.records import failures, files, traces
 from lbbench.records.journal import is_held, peek
-from lbbench.records.run import Run
-from lbbench.study.runner import runs
+from lbbench.records.run import Run, runs
+from lbbench.report.collection import variant_of
+from lbbench.report.tables import Cell, Table
+from lbbench.report.variants import shared_changes, typed
 
 OUT = {"out", "study.out"}
 WORDS = ("done", "running", "failed", "missing")
@@ -91,3 +95,24 @@ def _left(out: Path) -> Iterator[Run]:
         for path in files.below(out / folder, suffix):
             with contextlib.suppress(UsageError):
                 yield from (Run(Settings(about["settings"]), about["seed"], out) for about in reader(path)[:1])
+
+
+def table(statuses: Sequence[Status]) -> Table:
+    """A row per problem and setting of a method, with the number of runs of each status."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    variants = {run.settings.id: variant_of(run.settings, ()) for run in (status.run for status in statuses)}
+    shared = shared_changes(list(variants.values()))
+    for status in statuses:
+        own = variants[status.run.settings.id]
+        counts.setdefault((own.problem, own.label(shared)), Counter())[status.word] += 1
+    rows: list[tuple[Cell, ...]] = [(*key, *(found[word] for word in WORDS)) for key, found in counts.items()]
+    total = Counter(status.word for status in statuses)
+    note = ", ".join(f"{total[word]} {word}" for word in WORDS if total[word])
+    return Table(("problem", "method", *WORDS), rows, note=f"{note}; {typed(shared)}" if shared else note)
+
+
+def details(statuses: Sequence[Status]) -> Iterator[str]:
+    """What is known of the runs that are neither done nor untouched."""
+    for status in statuses:
+        if status.detail:
+            yield f"{status.word}: {status.run.name}: {status.detail}"

@@ -1,4 +1,4 @@
-"""From settings to the objects of a run: problem, method, and what asks and tells."""
+"""From settings to the objects of a run: problem, surrogate and method."""
 
 import functools
 import math
@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from lbbench import growth
-from lbbench.asktell.core import AskTell
 from lbbench.domain import Domain, Pool
 from lbbench.errors import ObjectiveError, UsageError
 from lbbench.gp import kernels
-from lbbench.maximiser import Maximiser
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.plan import registry
-from lbbench.plan.overrides import last
+from lbbench.plan.checks import FIXED
+from lbbench.plan.keys import last
 from lbbench.plan.settings import Settings
 from lbbench.problems.base import Problem
 from lbbench.problems.materials import require_data
@@ -35,7 +34,7 @@ def problem(settings: Settings, seed: int = 0) -> Problem:
 
     One that is made anew for each seed is that of `seed`.
     """
-    own = {key: value for key, value in settings["problem"].items() if key not in ("name", "initial", "standardise")}
+    own = {key: value for key, value in settings["problem"].items() if key not in (*FIXED, "initial", "standardise")}
     if "seed" in registry.arguments(registry.find(registry.target("problem", settings.problem))):
         own["seed"] = seed
     return _problem(settings.problem, tuple(sorted(own.items())))
@@ -158,7 +157,7 @@ def _norm(settings: Settings, objective: Problem) -> float:
 
 def method(settings: Settings, objective: Problem) -> Method:
     """The method of a run, not yet started."""
-    own: dict[str, Any] = {key: value for key, value in settings["method"].items() if key != "name"}
+    own: dict[str, Any] = {key: value for key, value in settings["method"].items() if key not in FIXED}
     own |= {key: growth.parse(own[key]) for key in ("g", "b") if key in own}
     if own.get("lengthscale") == "auto":
         own["lengthscale"] = optimal_lengthscale(settings, objective)
@@ -167,16 +166,3 @@ def method(settings: Settings, objective: Problem) -> Method:
     found = registry.find(registry.target("method", settings.method))
     built: Method = found(surrogate=surrogate(settings, objective), **own)
     return built
-
-
-def asktell(settings: Settings, objective: Problem, seed: int) -> AskTell:
-    """What a run asks and tells."""
-    return AskTell(
-        domain=objective.domain,
-        method=method(settings, objective),
-        name=objective.name,
-        seed=seed,
-        initial=settings["problem"]["initial"],
-        maximiser=Maximiser(**settings["acquisition"]),
-        standardise=settings["problem"].get("standardise", True),
-    )

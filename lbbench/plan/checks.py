@@ -1,157 +1,29 @@
-"""What each setting may be. Light to import: every usage error is found here, before any heavy library loads."""
+"""What each setting may be: a rule for every key."""
 
-import json
 import math
-import os
-import re
-import shlex
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from lbbench import growth
-from lbbench.errors import UsageError
-
-Value = str | int | float | bool | tuple[int, ...]
-Check = Callable[[str], Value]
-
-
-def choice(*options: str) -> Check:
-    """One of the given words."""
-
-    def check(text: str) -> str:
-        if text.lower() not in options:
-            raise ValueError(f"one of {', '.join(options)}")
-        return text.lower()
-
-    return check
-
-
-def integer(at_least: int = 1, at_most: int = 10**9) -> Check:
-    """A whole number in a range."""
-
-    def check(text: str) -> int:
-        if not re.fullmatch(r"[+-]?[0-9]{1,10}", text) or not at_least <= int(text) <= at_most:
-            raise ValueError(f"a whole number from {at_least}" + (f" to {at_most}" if at_most < 10**9 else " up"))
-        return int(text)
-
-    return check
-
-
-def number(allowed: str, test: Callable[[float], bool]) -> Check:
-    """A finite number that passes a test; `allowed` says in words which do."""
-
-    def check(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or not test(value):
-            raise ValueError(allowed)
-        return value
-
-    return check
-
-
-def either(word: str, check: Check) -> Check:
-    """A word of its own, or whatever `check` takes."""
-
-    def checked(text: str) -> Value:
-        if text == word:
-            return word
-        try:
-            return check(text)
-        except ValueError as error:
-            raise ValueError(f"'{word}' or {error}") from None
-
-    return checked
-
-
-def boolean(text: str) -> bool:
-    """`true` or `false`."""
-    if text.lower() not in ("true", "false"):
-        raise ValueError("true or false")
-    return text.lower() == "true"
-
-
-def expression(text: str) -> str:
-    """A growth function, without whitespace."""
-    return growth.parse(text).text
-
-
-def path(text: str) -> str:
-    """A path on disk."""
-    if not text.strip() or not text.isprintable() or "${" in text:
-        raise ValueError("a directory")
-    if os.path.expanduser(text).startswith("~"):
-        raise ValueError("a directory; there is no such user (for a name that begins with ~ write ./~)")
-    return text
-
-
-def inside(out: Path, key: str, text: str) -> Path:
-    """The path that `key=text` gives: below `out`, unless it is absolute and so surely meant.
-
-    A relative one starts from the current directory; `..` and symbolic links are followed. Raises `UsageError` if it
-    leads out of `out`, with the absolute path.
-    """
-    given, real = Path(text).expanduser(), os.path.realpath(os.path.expanduser(text))
-    if not given.is_absolute() and not Path(real).is_relative_to(os.path.realpath(out)):
-        there = shlex.quote(f"{key}={real}")
-        raise UsageError(f"{key}={printable(text)} is not inside out={printable(str(out))}; if it is meant: {there}")
-    return given
-
-
-def seeds(text: str) -> tuple[int, ...]:
-    """`10`: 0 to 9; `5-9`: that range; `[3,7]`: those."""
-    if re.fullmatch(r"[0-9]{1,6}", text) and int(text) > 0:
-        return tuple(range(int(text)))
-    if (found := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)) and 0 <= int(found[2]) - int(found[1]) < 10**6:
-        return tuple(range(int(found[1]), int(found[2]) + 1))
-    if re.fullmatch(r"\[\s*[0-9]{1,9}(\s*,\s*[0-9]{1,9})*\s*\]", text):
-        return tuple(dict.fromkeys(int(seed) for seed in re.findall(r"[0-9]+", text)))
-    raise ValueError("a count (10: seeds 0 to 9), a range (5-9) or a list ([3,7])")
-
-
-def seeds_text(seeds: Sequence[int]) -> str:
-    """Seeds as a range or a list, the way `seeds` reads them."""
-    consecutive = tuple(seeds) == tuple(range(seeds[0], seeds[0] + len(seeds)))
-    return f"{seeds[0]}-{seeds[-1]}" if consecutive else str(list(seeds))
-
-
-def words(text: str) -> str:
-    """Text of one line."""
-    if not text.strip() or not text.isprintable():
-        raise ValueError("text of one line")
-    return text
-
-
-def address(text: str) -> str:
-    """Where a server listens."""
-    if not re.fullmatch(r"(tcp|tls|ucx|wss?)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", text):
-        raise ValueError("an address such as tcp://host:8786")
-    return text
-
-
-def digest(text: str) -> str:
-    """A hash as lbbench writes it."""
-    if not re.fullmatch(r"[0-9a-f]{10}", text):
-        raise ValueError("ten hexadecimal digits")
-    return text
-
-
-def bounds(text: str) -> str:
-    """The lowest and the highest value of each input, `[[0,1],[20,80]]`."""
-    try:
-        ranges = [(float(low), float(high)) for low, high in json.loads(text)]
-    except (ValueError, TypeError, RecursionError):
-        ranges = []
-    if not ranges or not all(-math.inf < low < high < math.inf for low, high in ranges):
-        raise ValueError("the lowest and highest value of each input, such as [[0,1],[20,80]]")
-    return json.dumps(ranges).replace(" ", "")
-
-
-positive = number("a number above 0", lambda value: value > 0)
-lengthscale = number("a number from 1e-6 to 1e6, in unit-cube units", lambda value: 1e-6 <= value <= 1e6)
+from lbbench.errors import UsageError, printable
+from lbbench.plan.rules import (
+    Check,
+    Value,
+    address,
+    boolean,
+    bounds,
+    check_by,
+    choice,
+    digest,
+    either,
+    expression,
+    integer,
+    lengthscale,
+    number,
+    path,
+    positive,
+    seeds,
+    words,
+)
 
 COMMON: dict[str, Check] = {  # what every run or study has
     "iterations": integer(),
@@ -237,37 +109,17 @@ def check(name: str, key: str, text: str) -> Value:
     return check_by(CHECKS[name], key, text)
 
 
-def check_by(rule: Check, key: str, text: str) -> Value:
-    """The value that a check gives to `key=text`. Raises `UsageError` as `check` does."""
-    try:
-        return rule(text)
-    except ValueError as error:
-        raise UsageError(f"{key}={printable(text)}: must be {error}") from None
-    except UsageError as error:
-        head, _, pointer = str(error).partition("\n")
-        indented = f"\n{' ' * len(key + '=')}{pointer}" if pointer else ""
-        raise UsageError(f"{key}={head}{indented}") from None
-
-
-def integer_of(key: str, text: str, at_most: int) -> int:
-    """The whole number from 1 that `key=text` gives. Raises `UsageError` as `check` does."""
-    return int(str(check_by(integer(at_most=at_most), key, text)))
+FIXED = ("name", "kind")  # the keys of a method's or problem's file that are no settings
 
 
 def typed_tree(tree: Mapping[Any, Any]) -> dict[str, Any]:
     """A configuration with every value checked and of its own type."""
     typed: dict[str, Any] = {}
     for key, value in tree.items():
-        if (key in CHECKS or key == "name") == isinstance(value, Mapping):
+        if (key in CHECKS or key in FIXED) == isinstance(value, Mapping):
             raise UsageError(f"{printable(str(key))}: {printable(str(value))} has no place there")
         if isinstance(value, Mapping):
             typed[key] = typed_tree(value)
         else:
-            typed[key] = value if key == "name" else check(key, key, str(value))
+            typed[key] = value if key in FIXED else check(key, key, str(value))
     return typed
-
-
-def printable(text: str) -> str:
-    """A user's text as it may stand in a one-line message."""
-    shown = "".join(character if character.isprintable() else "?" for character in text)
-    return shown if len(shown) <= 80 else shown[:77] + "…"

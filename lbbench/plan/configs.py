@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from lbbench.errors import UsageError
+from lbbench.errors import UsageError, printable
 from lbbench.plan import registry
-from lbbench.plan.checks import printable, typed_tree
+from lbbench.plan.checks import typed_tree
 
 PYTHON = "python"  # in the place of a method's or problem's name: what `target` says
 

@@ -8,8 +8,8 @@ import re
 import sys
 from typing import Any
 
-from lbbench.errors import UsageError
-from lbbench.plan.checks import admit, printable
+from lbbench.errors import UsageError, printable
+from lbbench.plan.checks import admit
 
 OURS = {
     "method": {

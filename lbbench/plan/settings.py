@@ -10,9 +10,11 @@ from typing import Any
 
 from lbbench.errors import UsageError
 from lbbench.plan import registry
-from lbbench.plan.checks import typed_tree
+from lbbench.plan.checks import FIXED, typed_tree
 from lbbench.plan.configs import config_dir, load, options
-from lbbench.plan.overrides import Combination, canonical, leaves, pick, resolve
+from lbbench.plan.keys import canonical, leaves, pick, resolve
+from lbbench.plan.kinds import OPTIMISATION
+from lbbench.plan.sweeps import Combination
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Settings:
     def flat(self) -> dict[str, Any]:
         """Each setting by its last name."""
         sections = {key: value if isinstance(value, Mapping) else {key: value} for key, value in self.tree.items()}
-        return {key: value for section in sections.values() for key, value in section.items() if key != "name"}
+        return {key: value for section in sections.values() for key, value in section.items() if key not in FIXED}
 
     @property
     def method(self) -> str:
@@ -47,6 +49,11 @@ class Settings:
     @property
     def problem(self) -> str:
         return str(self.tree["problem"]["name"])
+
+    @property
+    def kind(self) -> str:
+        """The kind of study that they are for, one of `KINDS`."""
+        return str(self.get("problem.kind") or OPTIMISATION)
 
     @property
     def objective(self) -> str:

@@ -7,10 +7,12 @@ from typing import Any
 
 from lbbench.errors import UsageError
 from lbbench.plan import registry
-from lbbench.plan.checks import seeds_text
+from lbbench.plan.checks import FIXED
 from lbbench.plan.configs import PYTHON, config_dir
-from lbbench.plan.overrides import GROUPS, Plan
+from lbbench.plan.keys import GROUPS
+from lbbench.plan.rules import seeds_text
 from lbbench.plan.settings import Settings, compose
+from lbbench.plan.sweeps import Plan
 
 
 def show(plan: Plan, asked: set[str]) -> Iterator[str]:
@@ -60,7 +62,7 @@ def _section(name: str, value: Any) -> Iterator[str]:
 
 def _lines(section: Mapping[str, Any], notes: Mapping[str, str], indent: str = "  ") -> Iterator[str]:
     for key, value in section.items():
-        if key != "name":
+        if key not in FIXED:
             yield f"{f'{indent}{key} = {_text(value)}':<30} {notes.get(key, '')}".rstrip()
 
 

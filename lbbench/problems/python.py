@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from lbbench.domain import Array, Box
-from lbbench.errors import ObjectiveError, UsageError
-from lbbench.plan.checks import printable
+from lbbench.errors import ObjectiveError, UsageError, printable
 from lbbench.problems.base import Problem
 
 ABOVE = 1e-6  # relative: how much better than an optimum that is known to some digits a value may be

@@ -5,21 +5,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lbbench.errors import UsageError
-from lbbench.plan.checks import CHECKS, check, printable
-from lbbench.plan.overrides import GROWTHS
-from lbbench.plan.registry import OURS
+from lbbench.errors import UsageError, printable
+from lbbench.plan.checks import CHECKS, check
+from lbbench.plan.keys import GROWTHS
 from lbbench.plan.settings import Settings
 from lbbench.records import thinning
+from lbbench.records.rows import RUN, Row, row_of
 
 Key = tuple[str, str, str, int]
-RUN = ["problem", "method", "run_id", "seed"]  # the columns that tell a run from every other
-NEEDED = ("iterations", "gp.kernel", "gp.regulariser")  # settings that every run has, whatever its method and problem
 SEEDS = range(2**63)
 THIN = range(1, 1_001)  # steps per decade that an export may keep
-REGRETS = ["regret", "simple_regret", "cumulative_regret"]
 
 
 def key_of(run: Mapping[str, Any]) -> Key:
@@ -30,7 +26,7 @@ def key_of(run: Mapping[str, Any]) -> Key:
         raise ValueError("columns or settings are missing")
     if type(seed) is not int or seed not in SEEDS:
         raise ValueError(f"seed={printable(str(seed))}: must be a whole number from 0 up")
-    if missing := [key for key in NEEDED if settings.get(key) is None]:
+    if missing := [key for key in row_of(settings.kind).settings if settings.get(key) is None]:
         raise ValueError(f"settings are missing, such as {missing[0]}")
     for name, value in settings.flat.items():
         _check_setting(name, value)
@@ -56,30 +52,11 @@ def _check_setting(name: str, value: Any) -> None:
             raise ValueError(f"{name}={printable(repr(value))} is of another type")
 
 
-def check_rows(rows: pa.Table, runs: Mapping[Key, Mapping[str, Any]]) -> None:
-    """The rows have finite numbers, positive length scales, and of each run, by its metadata, all that were kept.
-
-    Where the objective was not finite, and was skipped, only the regrets of the steps after the design must be. Without
-    regrets are the runs of a user's own problem whose maximum is not known.
-    """
+def check_rows(rows: pa.Table, runs: Mapping[Key, Mapping[str, Any]], row: Row) -> None:
+    """The rows are as `row` has it, and of each run, by its metadata, all that were kept."""
     if not rows.num_rows:
         raise ValueError("it has no rows")
-    seen = pc.is_finite(rows["y"])
-    later = pc.greater(rows["t"], 0)
-    simple, cumulative, regret = (pc.is_nan(rows[name]) for name in REGRETS)
-    ours = pc.is_in(rows["problem"], pa.array(OURS["problem"]))
-    has_maximum = pc.or_(ours, pc.invert(pc.and_(regret, pc.and_(simple, cumulative))))
-    for name, column in zip(rows.column_names, rows.columns, strict=True):
-        if pa.types.is_floating(column.type):
-            needed = pc.or_(seen, later) if name in ("simple_regret", "cumulative_regret") else seen
-            if name in REGRETS:
-                needed = pc.and_(needed, has_maximum)
-            if not pc.all(pc.or_(pc.is_finite(column), pc.invert(needed)), min_count=0).as_py():
-                raise ValueError(f"its {name} is not finite everywhere")
-    if pc.any(pc.less_equal(rows["lengthscale"], 0.0)).as_py():
-        raise ValueError("its lengthscale is not positive everywhere")
-    if not pc.all(has_maximum).as_py() and any(run.get("thin") is not None for run in runs.values()):
-        raise ValueError("it has some rows only, and no regrets")
+    row.check(rows, any(run.get("thin") is not None for run in runs.values()))
     grouped = rows.select([*RUN, "t"]).group_by(RUN, use_threads=False).aggregate([("t", "list")])
     keys = zip(*(grouped[name].to_pylist() for name in RUN), strict=True)
     steps = {key: t.values.to_numpy() for key, t in zip(keys, grouped["t_list"], strict=True)}

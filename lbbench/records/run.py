@@ -1,11 +1,13 @@
-"""A run, and where the files that it leaves belong."""
+"""The runs of a plan, and where the files that each leaves belong."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lbbench.plan.overrides import last
-from lbbench.plan.settings import Settings
+from lbbench.plan import build
+from lbbench.plan.keys import last
+from lbbench.plan.settings import Settings, compose
+from lbbench.plan.sweeps import Plan
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,19 @@ class Run:
 def place(out: Path, kind: str, problem: str, method: str, seed: int, settings_id: str, suffix: str) -> Path:
     """Where a file of a run lives below the output directory."""
     return out / kind / problem / method / f"seed={seed}-{settings_id}.{suffix}"
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Every run of a plan, each once, in the order of the command line.
+
+    Raises `UsageError` if a problem's data are not installed.
+    """
+    out = Path(plan.study["out"]).expanduser()
+    found: dict[Path, Run] = {}
+    for combination in plan.combinations:
+        settings = compose(combination)
+        build.require(settings, combination.seeds)
+        for seed in combination.seeds:
+            run = Run(settings, seed, out, plan.swept)
+            found.setdefault(run.path, run)
+    return list(found.values())

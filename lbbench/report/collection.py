@@ -17,7 +17,9 @@ import pyarrow.compute as pc
 from lbbench.errors import UsageError
 from lbbench.plan.settings import Settings, defaults
 from lbbench.records import files, thinning, traces
-from lbbench.records.inspection import REGRETS, RUN, Key
+from lbbench.records.inspection import Key
+from lbbench.records.optimising import REGRETS, SCHEMA
+from lbbench.records.rows import RUN, row_of
 from lbbench.report import style
 from lbbench.report.stats import best_values, with_regrets
 from lbbench.report.variants import Variant
@@ -49,7 +51,7 @@ class Trace:
         """What the whole run took, from all rows in its file; NaN if these are but some and the metadata do not say."""
         if self.thin is not None:
             return float(self.metadata.get(TOTAL, math.nan))
-        return math.fsum(pc.sum(rows[name]).as_py() for name in ("suggest_s", "evaluate_s"))
+        return math.fsum(pc.sum(rows[name]).as_py() for name in row_of(self.settings.kind).seconds)
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,15 @@ class Collection:
         own = [trace for trace in self.traces if trace.key[:3] in places]
         return sorted(own, key=lambda trace: (places[trace.key[:3]], trace.seed))
 
+    def of_kind(self, kind: str) -> "Collection":
+        """The runs that are of one kind of study."""
+        return self.only({trace.key for trace in self.traces if trace.settings.kind == kind})
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of study that there are runs of."""
+        return list(dict.fromkeys(trace.settings.kind for trace in self.traces))
+
     def only(self, keys: Container[Key]) -> "Collection":
         """The runs of the collection with one of the given keys."""
         kept = [trace for trace in self.traces if trace.key in keys]
@@ -122,15 +133,16 @@ class Collection:
     def read(
         self, variants: Sequence[Variant], columns: Sequence[str] | None = None, *, thinned: bool = False
     ) -> pd.DataFrame:
-        """The rows of some variants in that order, with the columns of `traces.SCHEMA` that are named, or all.
+        """The rows of some variants in that order, with the columns of `SCHEMA` that are named, or all.
 
         A further column, if it is named, is `total_s`, the seconds of the whole run. With `thinned`, only some rows of
         long runs, as curves are drawn from, and for all runs of a variant the same. Where an objective's maximum is
         not known, regrets are to the best value that any run at hand has found, whether that was asked for or not.
         """
-        asked = list(columns or traces.SCHEMA.names)
+        asked = list(columns or SCHEMA.names)
         needed = [name for name in asked if name != TOTAL]
-        needed += ["suggest_s", "evaluate_s"] if TOTAL in asked else []
+        if TOTAL in asked:
+            needed += [name for kind in self.kinds for name in row_of(kind).seconds]
         needed += [*RUN, "t", "f", *REGRETS] if set(asked) & set(REGRETS) else ["t"]
         kept = {variant.key: self._kept(variant) if thinned else None for variant in variants}
         best = functools.cache(self._best)
@@ -152,7 +164,6 @@ class Collection:
         self, variants: Sequence[Variant], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[Trace, pa.Table]]:
         """The runs of some variants, variant by variant in the order of seeds, with their rows as they were written."""
-        columns = columns or traces.SCHEMA.names
         for path, group in itertools.groupby(self.of(variants), key=lambda trace: trace.path):
             own = list(group)
             yield from zip(own, traces.read_each(path, [trace.key for trace in own], columns), strict=True)
@@ -185,7 +196,7 @@ def _with_regrets(rows: pa.Table, best: float) -> pa.Table:
     found = with_regrets(frame, dict.fromkeys(frame["run_id"], best))
     for name in REGRETS:
         place = rows.column_names.index(name)
-        rows = rows.set_column(place, traces.SCHEMA.field(name), pa.array(found[name].to_numpy()))
+        rows = rows.set_column(place, SCHEMA.field(name), pa.array(found[name].to_numpy()))
     return rows
 
 

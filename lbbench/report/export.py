@@ -1,26 +1,26 @@
 """Many traces in a few compact files, to be kept or passed on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lbbench.errors import UsageError
-from lbbench.plan.checks import printable, seeds_text
-from lbbench.plan.overrides import plan
+from lbbench.errors import UsageError, printable
+from lbbench.plan.rules import seeds_text
 from lbbench.plan.settings import compose
+from lbbench.plan.sweeps import plan
+from lbbench.plan.words import command_line
 from lbbench.records import thinning, traces
 from lbbench.records.inspection import Key
+from lbbench.records.rows import row_of
 from lbbench.report.collection import TOTAL, Collection, Trace
-from lbbench.report.selection import command_line
 from lbbench.report.tables import Table, comma_separated
 from lbbench.report.variants import Variant
 
 # Few values of a trace come twice, so that dictionaries only get in the way of the compression.
 COMPACT = {"compression": "zstd", "compression_level": 19, "use_dictionary": False}
-TOLD = ["simple_regret", "suggest_s", "evaluate_s"]  # what tells whether a run can be thinned, and its seconds
 
 
 def runs_of_preset(collection: Collection, overrides: Sequence[str]) -> Collection:
@@ -69,14 +69,22 @@ def _metadata(collection: Collection, thin: int | None) -> dict[Key, dict[str, A
     for metadata in found.values():
         metadata.pop("schema_version", None)
     if thin is not None:
-        for trace, rows in collection.each(collection.variants, TOLD):
+        for trace, rows in _told(collection):
             name = f"{trace.settings.method} on {trace.settings.problem}"
-            if pc.any(pc.is_nan(rows["simple_regret"])).as_py():
-                raise UsageError(f"thin={thin}: {name} needs all rows, since its maximum is not known")
+            for column, reason in row_of(trace.settings.kind).thinnable.items():
+                if pc.any(pc.is_nan(rows[column])).as_py():
+                    raise UsageError(f"thin={thin}: {name} needs all rows, since {reason}")
             if not thinning.holds(trace.thin, thin, trace.settings["iterations"]):
                 raise UsageError(f"thin={thin}: of {name} there are {trace.thin} steps per decade, not all of these")
             found[trace.key] |= {"thin": thin, TOTAL: trace.seconds(rows)}
     return found
+
+
+def _told(collection: Collection) -> Iterator[tuple[Trace, pa.Table]]:
+    """Each run, with the columns that tell whether it can be thinned, and its seconds."""
+    for kind in collection.kinds:
+        own, row = collection.of_kind(kind), row_of(kind)
+        yield from own.each(own.variants, [*row.thinnable, *row.seconds])
 
 
 def _kept(trace: Trace, rows: pa.Table, thin: int | None) -> pa.Table:

@@ -5,16 +5,21 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lbbench.errors import UsageError
-from lbbench.plan.checks import Check, choice
-from lbbench.plan.overrides import GROUPS, last
-from lbbench.report.figures import BANDS, FORMATS, GROWING, METHODS, OTHERWISE, SOURCES, WHOLE, draw
-from lbbench.report.selection import Selection, command_line
+from lbbench.plan.keys import GROUPS, last
+from lbbench.plan.rules import Check, choice
+from lbbench.plan.words import command_line
+from lbbench.report import views
+from lbbench.report.figures import FORMATS, Options, draw
+from lbbench.report.optimising import GROWING
+from lbbench.report.selection import Selection
+from lbbench.report.style import BANDS
 
 if TYPE_CHECKING:
     from lbbench.report.collection import Collection
     from lbbench.report.variants import Variant
 
-KEYS: dict[str, Check] = {"figure": choice(*SOURCES), "format": choice(*FORMATS), "band": choice(*BANDS)}
+KEYS: dict[str, Check] = {"figure": choice(*views.figures()), "format": choice(*FORMATS), "band": choice(*BANDS)}
+OTHERWISE = "lbbench ablate kernel=matern52,rbf"  # what figure 4 shows of methods that have no g
 NAMED = 6  # variants that are named at most
 
 
@@ -32,9 +37,8 @@ def plot(collection: "Collection", selection: Selection) -> Iterator[str]:
         selection.many("figure", _usual(collection)),
         selection.out,
         selection.many("format", FORMATS),
-        problems=selection.wanted.get("problem", ()),
+        Options(problems=selection.wanted.get("problem", ()), band=selection.one("band", "se")),
         suffix="".join(f"-{_file_name(text)}" for text in filters),
-        band=selection.one("band", "se"),
     ):
         yield from (f"wrote {file}" for file in figure.files)
         drawn += figure.variants
@@ -49,11 +53,11 @@ def plot(collection: "Collection", selection: Selection) -> Iterator[str]:
 
 
 def _usual(collection: "Collection") -> list[str]:
-    """The figures to draw if none is named: of short runs, figure 3 shows all that `cumulative` does."""
+    """The figures to draw if none is named."""
     from lbbench.records.thinning import LONG
 
     long = any(variant.settings["iterations"] > LONG for variant in collection.variants)
-    return [name for name in SOURCES if name != "cumulative" or long]
+    return [name for name, (_, figure) in views.figures().items() if long or not figure.long]
 
 
 def _undrawn(collection: "Collection", drawn: "Sequence[Variant]", selection: Selection) -> Iterator[str]:
@@ -74,16 +78,16 @@ def _undrawn(collection: "Collection", drawn: "Sequence[Variant]", selection: Se
         yield f"also at hand, not drawn: {', '.join(labels[:NAMED])}{more}{narrow}"
 
 
-def _lack(figure: str, collection: "Collection", selection: Selection) -> str:
+def _lack(name: str, collection: "Collection", selection: Selection) -> str:
     """What to say of a figure without traces: the command that makes them, if there can be any."""
-    methods, able = selection.wanted.get("method", ()), METHODS.get(figure)
-    if able and methods and not set(methods) & set(able):
-        return f"figure {figure} has nothing to show of {', '.join(methods)}; it shows {', '.join(able)}"
-    if figure in WHOLE and len(collection.whole(collection.variants)) < len(collection.variants):
-        return f"figure {figure} needs all rows of a run, and some here were exported with thin="
-    growing = figure != "4" or not methods or set(methods) & set(GROWING)
-    command = SOURCES[figure] if growing else OTHERWISE
-    return f"figure {figure} lacks traces: {selection.source(*command.split())} makes them"
+    methods, shown = selection.wanted.get("method", ()), views.figures()[name][1]
+    if shown.methods and methods and not set(methods) & set(shown.methods):
+        return f"figure {name} has nothing to show of {', '.join(methods)}; it shows {', '.join(shown.methods)}"
+    if shown.whole and len(collection.whole(collection.variants)) < len(collection.variants):
+        return f"figure {name} needs all rows of a run, and some here were exported with thin="
+    growing = name != "4" or not methods or set(methods) & set(GROWING)
+    command = shown.source if growing else OTHERWISE
+    return f"figure {name} lacks traces: {selection.source(*command.split())} makes them"
 
 
 def _key(argument: str) -> str:

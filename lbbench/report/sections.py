@@ -11,13 +11,13 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
-from lbbench.plan.checks import seeds_text
+from lbbench.plan.rules import seeds_text
 from lbbench.plan.settings import Settings, defaults
+from lbbench.plan.words import command_line
 from lbbench.records import files
 from lbbench.records.failures import about
 from lbbench.report import style
 from lbbench.report.collection import Collection, variant_of
-from lbbench.report.selection import command_line
 from lbbench.report.stats import final
 from lbbench.report.tables import Cell, Estimate, Table
 from lbbench.report.variants import Variant

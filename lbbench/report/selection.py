@@ -2,19 +2,19 @@
 
 import contextlib
 import json
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lbbench.errors import UsageError
-from lbbench.plan import overrides
-from lbbench.plan.checks import CHECKS, Check, Value, check, check_by, printable
+from lbbench.errors import UsageError, printable
+from lbbench.plan import ablation, sweeps
+from lbbench.plan.checks import CHECKS, check
 from lbbench.plan.configs import load, options
+from lbbench.plan.keys import GROUPS, canonical, keys_of, last, leaves, pick, resolve
+from lbbench.plan.rules import Check, Value, check_by, inside
+from lbbench.plan.words import command_line, read
 from lbbench.records import files
-from lbbench.report import ablation
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Selection:
     @property
     def settings(self) -> tuple[str, ...]:
         """The last names of the settings that runs are kept by."""
-        return tuple(key for key in self.wanted if key not in (*overrides.GROUPS, "seeds"))
+        return tuple(key for key in self.wanted if key not in (*GROUPS, "seeds"))
 
     @property
     def nothing_found(self) -> str:
@@ -58,10 +58,15 @@ class Selection:
         said = {word.partition("=")[0] for word in words}
         own = [argument for argument in self.overrides if argument.partition("=")[0] not in said]
         try:
-            {"run": overrides.plan, "ablate": ablation.plan}[words[1]]([*words[2:], *own])
+            {"run": sweeps.plan, "ablate": ablation.plan}[words[1]]([*words[2:], *own])
         except UsageError:
             own = [argument for argument in own if argument.startswith("out=")]
         return command_line(*words, *own)
+
+    def destination(self, usual: str) -> Path:
+        """Where `to=` says that the result goes, or else its usual place below the output directory."""
+        to = self.one("to")
+        return self.out / usual if to is None else inside(self.out, "to", to)
 
     def many(self, key: str, default: Sequence[Any] = ()) -> tuple[Any, ...]:
         """The values of one of the command's own keys, each once."""
@@ -82,17 +87,15 @@ def select(arguments: Sequence[str], own: Mapping[str, Check]) -> Selection:
     `UsageError`, which names the key and what is allowed.
     """
     own = {**own, "out": CHECKS["out"]}
-    given = overrides.read(arguments)
+    given = read(arguments)
     try:
-        return _select(arguments, given, own, {group: options(group) for group in overrides.GROUPS}, _settings())
+        return _select(arguments, given, own, {group: options(group) for group in GROUPS}, _settings())
     except UsageError:  # it may be a plug-in's that is not installed, or has no name but module:name
         there = _at_hand(_select(arguments, {key: given[key] for key in ("out",) if key in given}, own, {}, ()).out)
         if not there:
             raise
-        names = {
-            group: {**options(group), **{str(tree[group]["name"]): "" for tree in there}} for group in overrides.GROUPS
-        }
-        theirs = [key for tree in there for key in overrides.leaves(tree)]
+        names = {group: {**options(group), **{str(tree[group]["name"]): "" for tree in there}} for group in GROUPS}
+        theirs = [key for tree in there for key in leaves(tree)]
         return _select(arguments, given, own, names, list(dict.fromkeys([*_settings(), *theirs])))
 
 
@@ -108,21 +111,16 @@ def _select(
     for key, texts in given.items():
         if key in own:
             chosen[key] = tuple(check_by(own[key], key, text) for text in texts)
-        elif key in overrides.GROUPS:
-            wanted[key] = tuple(overrides.pick(key, texts, names[key]))
+        elif key in GROUPS:
+            wanted[key] = tuple(pick(key, texts, names[key]))
         elif key == "seeds":
             wanted[key] = tuple(str(seed) for text in texts for seed in _seeds(text))
         else:
-            full = overrides.resolve(key, keys, others=(*own, *overrides.GROUPS, "seeds"))
-            if (name := overrides.last(full)) in wanted:
+            full = resolve(key, keys, others=(*own, *GROUPS, "seeds"))
+            if (name := last(full)) in wanted:
                 raise UsageError(f"{name} is given twice, once as {full}")
-            wanted[name] = tuple(overrides.canonical(full, key, text) if name in CHECKS else text for text in texts)
+            wanted[name] = tuple(canonical(full, key, text) if name in CHECKS else text for text in texts)
     return Selection(chosen, wanted, tuple(arguments))
-
-
-def command_line(*words: str) -> str:
-    """A command as it is typed in a shell, where `^` and commas need no quotes."""
-    return " ".join(word if re.fullmatch(r"[\w.,=^+/-]+", word) else shlex.quote(word) for word in words)
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -133,8 +131,8 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 def _settings() -> list[str]:
     """The full keys of every setting that decides the numbers of a run, of all methods and problems."""
-    everything = {group: list(options(group)) for group in overrides.GROUPS}
-    return [key for key in overrides.keys_of(everything).all if not key.startswith(("study.", "execution."))]
+    everything = {group: list(options(group)) for group in GROUPS}
+    return [key for key in keys_of(everything).all if not key.startswith(("study.", "execution."))]
 
 
 def _at_hand(out: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lbbench.records.inspection import RUN
+from lbbench.records.rows import RUN
 
 REGRETS = ("simple_regret", "cumulative_regret")
 

@@ -18,6 +18,7 @@ LABELS = {
     "tight": "tight",
 }
 ORDER = tuple(LABELS)
+BANDS = {"se": "standard error", "sd": "standard deviation"}  # what may lie around a mean, on either side
 
 
 class Look(NamedTuple):

@@ -13,7 +13,7 @@ from lbbench.report import stats
 from lbbench.report.collection import TOTAL, Collection
 from lbbench.report.selection import Selection
 from lbbench.report.style import label
-from lbbench.report.tables import KINDS, Cell, Estimate, Table
+from lbbench.report.tables import Cell, Estimate, Table
 from lbbench.report.variants import Variant, shared_changes, typed
 
 COLUMNS = ["problem", "method", "growth", "run_id", "seed", "t", *stats.REGRETS, TOTAL]
@@ -38,11 +38,21 @@ def choose(collection: Collection, selection: Selection) -> list[Variant]:
 
 
 def tables(collection: Collection, variants: Sequence[Variant], kinds: Sequence[str]) -> list[Table]:
-    """The tables of these kinds (`tables.KINDS`) of some variants; what these share is in the notes."""
+    """The tables of these names of some variants; what these share is in the notes."""
     frame = collection.read(variants, COLUMNS, thinned=True)
     found = [TABLES[kind](collection, variants, frame) for kind in kinds]
     settings = typed(shared_changes(variants))
     return [replace(table, note=f"{table.note}; {settings}") if settings else table for table in found]
+
+
+def closing(collection: Collection, variants: Sequence[Variant], varied: Varied) -> Table:
+    """The table that a study ends with."""
+    return summary(collection.read(variants, COLUMNS, thinned=True), varied)
+
+
+def closing_ablation(collection: Collection, variants: Sequence[Variant], varied: Varied) -> Table:
+    """The table that an ablation ends with."""
+    return ablation(collection.read(variants, COLUMNS, thinned=True), varied)
 
 
 def varied(variants: Sequence[Variant]) -> Varied:
@@ -196,6 +206,10 @@ def _times(collection: Collection, variants: Sequence[Variant], frame: pd.DataFr
     return Table(("problem", "method", "steps", "paper", "here", "paper / here"), rows, "Run times", note)
 
 
-TABLES: dict[str, Callable[[Collection, Sequence[Variant], pd.DataFrame], Table]] = dict(
-    zip(KINDS, (_summary, _ranks, _tests, _factors, _times), strict=True)
-)
+TABLES: dict[str, Callable[[Collection, Sequence[Variant], pd.DataFrame], Table]] = {
+    "summary": _summary,
+    "ranks": _ranks,
+    "tests": _tests,
+    "factors": _factors,
+    "times": _times,
+}

@@ -20,8 +20,6 @@ class Estimate(NamedTuple):
 
 Cell = str | int | float | Estimate
 
-KINDS = ("summary", "ranks", "tests", "factors", "times")  # the tables that there are: see `summaries`
-
 
 @dataclass(frozen=True)
 class Table:

@@ -13,35 +13,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lbbench.errors import UsageError
-from lbbench.plan import build
-from lbbench.plan.checks import printable
-from lbbench.plan.overrides import Plan
-from lbbench.plan.settings import compose
+from lbbench.errors import UsageError, printable
 from lbbench.records import failures, files
 from lbbench.records.journal import Busy, Journal, is_held
 from lbbench.records.run import Run
 from lbbench.study import machine
 from lbbench.study.execution import Executor, executor
-from lbbench.study.worker import PLAYER, Outcome, Task
+from lbbench.study.worker import Outcome, Task
 
 POLL_S = 0.2  # how often to look whether other processes are done
-
-
-def runs(plan: Plan) -> list[Run]:
-    """Every run of a plan, each once, in the order of the command line.
-
-    Raises `UsageError` if a problem's data are not installed.
-    """
-    out = Path(plan.study["out"]).expanduser()
-    found: dict[Path, Run] = {}
-    for combination in plan.combinations:
-        settings = compose(combination)
-        build.require(settings, combination.seeds)
-        for seed in combination.seeds:
-            run = Run(settings, seed, out, plan.swept)
-            found.setdefault(run.path, run)
-    return list(found.values())
 
 
 def prepare(out: Path, arguments: Iterable[str] = ()) -> None:
@@ -61,7 +41,7 @@ def prepare(out: Path, arguments: Iterable[str] = ()) -> None:
 
 
 def execute(
-    todo: Iterable[Run], study: Mapping[str, Any], report: Callable[[Outcome], None], player: str = PLAYER
+    todo: Iterable[Run], study: Mapping[str, Any], report: Callable[[Outcome], None], player: str | None = None
 ) -> list[Outcome]:
     """Play all runs in parallel, where and as the settings in `study` say, and keep a file of each failure.
 

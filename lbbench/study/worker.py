@@ -15,12 +15,11 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.plan.kinds import KINDS
 from lbbench.records.failures import Failure
 from lbbench.records.journal import Busy, Journal, peek
 from lbbench.records.run import Run
 from lbbench.study import machine
-
-PLAYER = "lbbench.study.loop:play"
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Task:
     provenance: Mapping[str, Any]
     on_nan: str = "error"
     force: bool = False  # even if the trace is there
-    player: str = PLAYER  # what yields the rows, as `module:name`
+    player: str | None = None  # what yields the rows, as `module:name`, if not that of its kind
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Outcome:
     run: Run
     status: str
     seconds: float = 0.0
-    simple_regret: float | None = None
+    result: str = ""  # what it came to, in a few words
     failure: Failure | None = None
 
 
@@ -169,7 +168,7 @@ def serve(connection: Connection, stop: Connection, threads: int) -> None:
     """What a worker's process does: plays the tasks that come through the connection until it closes."""
     with machine.limited_threads(threads), contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         from lbbench.records import traces  # noqa: F401 (so that no run pays for it)
-        from lbbench.study import loop  # noqa: F401
+        from lbbench.study import optimising  # noqa: F401
 
         connection.send("ready")
         while True:
@@ -197,6 +196,7 @@ def attempt(task: Task, stopped: Callable[[], bool], threads: int) -> Outcome:
 def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: int, started: float) -> Outcome:
     from lbbench.plan import build, registry
     from lbbench.records import traces
+    from lbbench.records.rows import row_of
 
     run = task.run
     if run.path.exists():
@@ -205,18 +205,20 @@ def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: in
     _compare(journal, about)
     past = list(journal.rows)
     journal.begin(about)
-    for row in registry.find(task.player)(run.settings, run.seed, past, task.on_nan):
+    kind = KINDS[run.settings.kind]
+    for row in registry.find(task.player or kind.player)(run.settings, run.seed, past, task.on_nan):
         journal.append(row)
         if stopped() and row["t"] < run.settings["iterations"]:
             return Outcome(run, "interrupted", time.perf_counter() - started)
     seconds = time.perf_counter() - started
-    before = sum(row["suggest_s"] + row["evaluate_s"] for row in past)
+    own = row_of(run.settings.kind)
+    before = sum(row[column] for row in past for column in own.seconds)
     circumstances = {"wall_s": before + seconds, "peak_memory_mb": machine.peak_memory_mb(), "on_nan": task.on_nan}
     if journal.heads:
         circumstances["earlier"] = [_circumstances(head) for head in journal.heads]
     traces.write(run.path, journal.rows, {**about, **circumstances})
     journal.remove()
-    return Outcome(run, "done", seconds, simple_regret=journal.rows[-1]["simple_regret"])
+    return Outcome(run, "done", seconds, result=own.result(journal.rows[-1]))
 
 
 def _compare(journal: Journal, about: Mapping[str, Any]) -> None:

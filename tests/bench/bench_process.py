@@ -7,7 +7,7 @@ import timeit
 
 import pytest
 
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.records.traces import read, read_metadata
 from lbbench.study import machine, runner
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rows import Row, table, write
 from work import problem, settings
 
-from lbbench.study import loop, machine
+from lbbench.study import machine, optimising
 
 ROWS = pytest.StashKey[list[Row]]()
 
@@ -60,7 +60,7 @@ def run_seconds(benchmark: Any) -> Callable[..., float]:
     """Median seconds of so many rounds of the run, with seed 0, that a command line asks for."""
 
     def measure(*line: str, rounds: int = 3) -> float:
-        benchmark.pedantic(lambda: list(loop.play(settings(*line), 0)), rounds=rounds)
+        benchmark.pedantic(lambda: list(optimising.play(settings(*line), 0)), rounds=rounds)
         return float(benchmark.stats.stats.median)
 
     return measure

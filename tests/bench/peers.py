@@ -29,7 +29,7 @@ from work import settings
 
 from lbbench.domain import Pool
 from lbbench.problems.base import Problem
-from lbbench.study import loop
+from lbbench.study import optimising
 
 LENGTHSCALE = 0.3
 EVERY = 5  # of NUTS's steps so many are one that is timed
@@ -99,7 +99,7 @@ def nuts_loop(problem: Problem, steps: int) -> float:
 
     Every fifth step is timed, on the data that a run of lbbench has at it, and counts for five.
     """
-    trace = list(loop.play(settings(f"problem={problem.name}", "method=mcmc", f"iterations={steps}"), 0))
+    trace = list(optimising.play(settings(f"problem={problem.name}", "method=mcmc", f"iterations={steps}"), 0))
     lower, upper = problem.domain.bounds
     x = torch.as_tensor((np.array([row["x"] for row in trace]) - lower) / (upper - lower))
     y = torch.as_tensor(np.array([row["y"] for row in trace]))

@@ -2,8 +2,8 @@
 
 from lbbench.asktell.core import AskTell
 from lbbench.plan import build
-from lbbench.plan.overrides import plan
 from lbbench.plan.settings import Settings, compose
+from lbbench.plan.sweeps import plan
 from lbbench.problems.base import Problem
 
 
@@ -21,4 +21,4 @@ def optimizer(*line: str, seed: int = 0) -> tuple[Problem, AskTell]:
     """The problem of a command line, and the optimizer of its run."""
     chosen = settings(*line)
     objective = build.problem(chosen)
-    return objective, build.asktell(chosen, objective, seed)
+    return objective, AskTell.of(chosen, objective, seed)

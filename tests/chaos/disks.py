@@ -7,8 +7,8 @@ import subprocess
 from contextlib import contextmanager
 
 from chaos.studies import LINE, assert_whole, complete, end, start
-from lbbench.plan.overrides import plan
-from lbbench.study.runner import runs
+from lbbench.plan.sweeps import plan
+from lbbench.records.run import runs
 
 
 def limit_file_size(size):

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 from chaos.studies import losses, traces
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 from lbbench.records import files, journal
 from lbbench.records import traces as parquet
-from lbbench.study import loop, worker
-from lbbench.study.runner import runs
+from lbbench.records.run import runs
+from lbbench.study import optimising, worker
 
 WATCHED = {module.__file__ for module in (files, journal, parquet, worker)}
 CUTS = (0, 1, 20, 10_000)  # bytes of a write that do not get to the disk when a machine dies: 1 is the end of the line
@@ -124,6 +124,6 @@ def sweep(task, expected, moment, step):
 if __name__ == "__main__":
     out, place, step, *line = sys.argv[1:]
     (run,) = runs(plan([*line, f"out={out}/out"]))
-    list(loop.play(run.settings, run.seed))  # so that no fork pays for what is imported on the way
+    list(optimising.play(run.settings, run.seed))  # so that no fork pays for what is imported on the way
     moment = {"lines": at_line, "writes": in_write}[place]
     print(sweep(worker.Task(run, {}), Path(out, "expected"), moment, int(step)))

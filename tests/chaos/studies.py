@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 from chaos.amounts import amount
 from lbbench.commands.session import Session
 from lbbench.plan.configs import options
-from lbbench.plan.overrides import plan
+from lbbench.plan.sweeps import plan
 
 ALL = f"method={','.join(options('method'))}"
 MORE = ["problem=berkenkamp,agnp", "sampler=quadrature,nuts", "warmup=5", "samples=8"]
 LINE = [ALL, "iterations=4", "seeds=1", "jobs=2", *amount(MORE, ["problem=berkenkamp"])]
 PLAYED = (
-    "import sys; from lbbench.commands.session import Session; from lbbench.plan.overrides import plan\n"
+    "import sys; from lbbench.commands.session import Session; from lbbench.plan.sweeps import plan\n"
     "sys.exit(Session(plan(sys.argv[2:]), player=sys.argv[1]).run())"
 )
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from lbbench import cli
-from lbbench.plan.overrides import split
+from lbbench.plan.words import split
 from lbbench.study import machine, worker
 from lbbench.study.worker import Task
 

@@ -1,35 +1,31 @@
-"""The paper's figures, and three more, drawn from traces. Light to import: what draws loads later."""
+"""Figures, drawn from traces. Light to import: what draws loads later."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from lbbench.plan import registry
+from lbbench.report import views
 
 if TYPE_CHECKING:
     from lbbench.report.collection import Collection
     from lbbench.report.figures.canvas import Sheet
     from lbbench.report.variants import Variant
 
-# Each figure, and the command that makes the traces that it needs (none for figure 1).
-SOURCES = {
-    "1": "",
-    "2": "lbbench run +experiment=figure2",
-    "3": "lbbench run +experiment=figure3",
-    "4": "lbbench ablate g=t^0.25,t^0.5,t^0.75",
-    "time": "lbbench run +experiment=figure3",
-    "candidates": "lbbench run method=lb",
-    "cumulative": "lbbench run +experiment=figure3",
-}
-# The methods with something to show in a figure, where these are not all.
-METHODS = {
-    "2": ("lb", "lnb", "agpucb", "mle", "mcmc"),
-    "4": ("lb", "lnb", "agpucb", "mle", "mcmc", "oracle"),
-    "candidates": ("lb",),
-}
-WHOLE = ("2", "candidates")  # the figures of which runs that were thinned have nothing
-GROWING = ("lb", "lnb", "agpucb")  # the methods that have a g to vary; the others have
-OTHERWISE = "lbbench ablate kernel=matern52,rbf"
 FORMATS = ("png", "pdf")
-BANDS = {"se": "standard error", "sd": "standard deviation"}  # of figures 3 and cumulative
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked of figures, of which each heeds what is about it."""
+
+    problems: Sequence[str] = ()  # those that figure 2 shows; else Michalewicz, or what is at hand
+    swept: Sequence[str] = ()  # the last names of the settings that figure 4 varies; else those that vary at hand
+    band: str = "se"  # the bands of curves, one of `style.BANDS`
+
+
+AS_USUAL = Options()
 
 
 class Drawn(NamedTuple):
@@ -45,35 +41,23 @@ def draw(
     names: Sequence[str],
     out: Path,
     formats: Sequence[str] = FORMATS,
-    *,
-    problems: Sequence[str] = (),
-    swept: Sequence[str] = (),
+    options: Options = AS_USUAL,
     suffix: str = "",
-    band: str = "se",
 ) -> Iterator[Drawn]:
-    """Draw the named figures (keys of `SOURCES`) one by one into `<out>/figures`, each in all `formats`.
+    """Draw the named figures (of `views.figures`) one by one into `<out>/figures`, each in all `formats`.
 
-    `problems` are those that figure 2 shows (else Michalewicz, or what is at hand), and `swept` the last names of the
-    settings that figure 4 varies (else those that vary at hand). `suffix` ends the names of files made from traces, and
-    `band` is one of `BANDS`. The same traces give the same bytes.
+    `suffix` ends the names of files made from traces. The same traces give the same bytes.
     """
     from matplotlib import style
 
-    from lbbench.report.figures import ablation, candidates, canvas, lengthscales, regrets, times, toy
+    from lbbench.report.figures import canvas
 
-    families: dict[str, Callable[[], Sequence[Sheet]]] = {
-        "1": toy.draw,
-        "2": lambda: lengthscales.draw(collection, problems),
-        "3": lambda: regrets.draw(collection, band),
-        "4": lambda: ablation.draw(collection, swept),
-        "time": lambda: times.draw(collection),
-        "candidates": lambda: candidates.draw(collection),
-        "cumulative": lambda: regrets.draw_cumulative(collection, band),
-    }
     for name in names:
-        files, variants = [], []
+        kind, figure = views.figures()[name]
+        files, variants = list[Path](), list["Variant"]()
         with style.context(["default", canvas.STYLE]):  # whatever the user's matplotlibrc says
-            for sheet in families[name]():
+            sheets: Sequence[Sheet] = registry.find(figure.draw)(collection.of_kind(kind), options)
+            for sheet in sheets:
                 files += canvas.save(sheet, out / "figures", formats, suffix if sheet.variants else "")
                 variants += sheet.variants
         yield Drawn(name, files, variants)

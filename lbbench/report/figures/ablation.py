@@ -9,9 +9,9 @@ from matplotlib import colormaps
 
 from lbbench import growth
 from lbbench.domain import Array
-from lbbench.plan.overrides import GROWTHS
+from lbbench.plan.keys import GROWTHS
 from lbbench.report.collection import Collection
-from lbbench.report.figures import canvas, lengthscales, regrets
+from lbbench.report.figures import AS_USUAL, Options, canvas, lengthscales, regrets
 from lbbench.report.lengthscales import bins, chosen
 from lbbench.report.stats import curves
 from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes, typed
@@ -22,11 +22,12 @@ PER_ROW = 4  # methods side by side, beyond which their titles would run into ea
 LINES = ("-", "--", "-.", ":")
 
 
-def draw(collection: Collection, swept: Sequence[str]) -> list[canvas.Sheet]:
+def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
     """Simple regret and chosen length scales per method over the values of the swept settings: a sheet per problem.
 
-    Without `swept`, the settings that vary at hand: the growth function g if it does, else a sheet for each other.
+    Without swept settings, those that vary at hand: the growth function g if it does, else a sheet for each other.
     """
+    swept = options.swept
     wanted = [tuple(swept)] if swept else [(key,) for key in varying(collection.variants)]
     sheets = []
     for keys in wanted:

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lbbench.report.collection import Collection
-from lbbench.report.figures import canvas
+from lbbench.report.figures import AS_USUAL, Options, canvas
 from lbbench.report.figures.lengthscales import mark_optimum
 from lbbench.report.style import colour
 from lbbench.report.variants import shared_changes
@@ -12,7 +12,7 @@ from lbbench.report.variants import shared_changes
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "lengthscale", "candidates", "eliminated"]
 
 
-def draw(collection: Collection) -> list[canvas.Sheet]:
+def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
     """When candidates were born, chosen and eliminated, for the first seed at hand: a panel per problem.
 
     Thinned runs are left out, since they lack steps at which some were eliminated.

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from lbbench.domain import Array
 from lbbench.report.collection import Collection
-from lbbench.report.figures import canvas
+from lbbench.report.figures import AS_USUAL, Options, canvas
 from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
 from lbbench.report.style import colour
 from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes
@@ -19,11 +19,11 @@ HEIGHT = 0.95  # inches of a panel
 OPTIMUM = r"$\hat{\theta}^*$"
 
 
-def draw(collection: Collection, problems: Sequence[str]) -> list[canvas.Sheet]:
+def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
     """Histograms of θ, a row per method and a column per problem: the given ones, else Michalewicz, else all."""
     usual = [variant for variant in collection.usual() if variant.method != "oracle"]  # whose θ is θ̂*
     at_hand = {variant.problem for variant in usual}
-    shown = set(problems) or ({USUAL} & at_hand or at_hand)
+    shown = set(options.problems) or ({USUAL} & at_hand or at_hand)
     variants = [variant for variant in usual if variant.problem in shown]
     thetas = chosen(collection, variants)
     variants = [variant for variant in variants if len(thetas[variant.key])]

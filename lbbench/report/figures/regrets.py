@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from lbbench.records.thinning import LONG
 from lbbench.report.collection import Collection
-from lbbench.report.figures import BANDS, canvas
+from lbbench.report.figures import AS_USUAL, Options, canvas
 from lbbench.report.stats import REGRETS, curves
+from lbbench.report.style import BANDS
 from lbbench.report.variants import Variant, by_problem, shared_changes, typed
 
 PER_ROW = 4  # problems side by side
@@ -21,7 +22,7 @@ COLUMNS = ["problem", "method", "run_id", "seed", "t", *REGRETS]
 ZERO = "; an axis that shows 0 is linear below its lowest power of ten"
 
 
-def draw(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
+def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
     """Mean and band over seeds: a row per regret, a column per problem."""
     variants = collection.usual()
     if not variants:
@@ -34,18 +35,18 @@ def draw(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
     for row, regret in zip(axes, REGRETS, strict=True):
         table = curves(frame, regret)
         for panel, (problem, own) in zip(row, columns.items(), strict=True):
-            _plot_panel(panel, table, own, _alike(own, shared), band)
+            _plot_panel(panel, table, own, _alike(own, shared), options.band)
             if regret == "simple_regret":
                 scale_simple_regret(panel, table[table["problem"] == problem]["mean"])
                 panel.set_title(_title(problem, own, shared))
             else:
                 canvas.label_iterations(panel)
         row[0].set_ylabel(regret.replace("_", " "))
-    canvas.add_legend(figure, note(figure, band), shared)
+    canvas.add_legend(figure, note(figure, options.band), shared)
     return [canvas.Sheet("figure3", figure, variants)]
 
 
-def draw_cumulative(collection: Collection, band: str = "se") -> list[canvas.Sheet]:
+def draw_cumulative(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
     """Cumulative regret alone, mean and band over seeds: a panel per problem, in rows of at most `PER_ROW`.
 
     Both axes are logarithmic if runs are long: a slope of 1 is regret that grows as fast as t.
@@ -61,7 +62,7 @@ def draw_cumulative(collection: Collection, band: str = "se") -> list[canvas.She
     long = int(table["t"].max()) > LONG
     figure, axes = canvas.grid(folds, columns, canvas.panels_width(columns), 2.0, sharey=long)
     for panel, (problem, own) in zip(axes.flat, problems.items(), strict=False):
-        _plot_panel(panel, table, own, _alike(own, shared), band, by_place=long)
+        _plot_panel(panel, table, own, _alike(own, shared), options.band, by_place=long)
         panel.set_title(_title(problem, own, shared))
         canvas.label_iterations(panel)
     if long:
@@ -70,7 +71,7 @@ def draw_cumulative(collection: Collection, band: str = "se") -> list[canvas.She
         panel.set_ylabel("cumulative regret")
     for panel in axes.flat[len(problems) :]:
         panel.set_axis_off()
-    canvas.add_legend(figure, note(figure, band), shared)
+    canvas.add_legend(figure, note(figure, options.band), shared)
     return [canvas.Sheet("cumulative", figure, variants)]
 
 

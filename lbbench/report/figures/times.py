@@ -1,14 +1,14 @@
 """Figure "time": seconds that each step took to choose its point."""
 
 from lbbench.report.collection import Collection
-from lbbench.report.figures import canvas
+from lbbench.report.figures import AS_USUAL, Options, canvas
 from lbbench.report.stats import curves
 from lbbench.report.variants import by_problem, shared_changes
 
 COLUMNS = ["problem", "method", "run_id", "seed", "t", "suggest_s"]
 
 
-def draw(collection: Collection) -> list[canvas.Sheet]:
+def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
     """Median over seeds, which a busy moment does not move, with the quartiles: a panel per problem."""
     variants = collection.usual()
     if not variants:

@@ -11,6 +11,8 @@ from lbbench.gp.kernels import KERNELS
 from lbbench.gp.likelihood import Likelihood
 from lbbench.gp.posterior import posterior
 from lbbench.problems.synthetic import berkenkamp
+from lbbench.report.collection import Collection
+from lbbench.report.figures import AS_USUAL, Options
 from lbbench.report.figures.canvas import WIDTH, Sheet, add_legend, grid
 from lbbench.report.style import colour
 
@@ -25,7 +27,7 @@ STEPS = 3  # choices of UCB to mark
 GRID = np.linspace(0.0, 1.0, 501)
 
 
-def draw() -> list[Sheet]:
+def draw(collection: Collection, options: Options = AS_USUAL) -> list[Sheet]:
     """The toy with the GP of the optimal length scale on the left, and of maximum likelihood on the right."""
     problem = berkenkamp()
     figure, axes = grid(1, 2, WIDTH, 2.3, sharex=True, sharey=True)

@@ -54,7 +54,7 @@ def play(order: Order, stopped: Callable[[], bool]) -> Answer:
     `stopped` is asked after each step, but at most each `ASK_S`.
     """
     with one_run, machine.limited_threads(order.threads):
-        from lbbench.study import loop  # noqa: F401 (so that no run pays for it)
+        from lbbench.study import optimising  # noqa: F401 (so that no run pays for it)
 
         task = replace(order.task, provenance=provenance())
         if order.journal is None:

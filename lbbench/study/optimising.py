@@ -30,7 +30,7 @@ def play(settings: Settings, seed: int, past: Sequence[Row] = (), on_nan: str = 
     """
     problem = build.problem(settings, seed)
     noise = Stream(seed, "noise", problem.name)
-    optimizer = build.asktell(settings, problem, seed)
+    optimizer = AskTell.of(settings, problem, seed)
     constant = {
         "problem": settings.problem,
         "method": settings.method,

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import pandas as pd
 
 from lbbench.errors import UsageError
+from lbbench.plan.words import command_line
 from lbbench.records import thinning, traces
-from lbbench.records.inspection import RUN
-from lbbench.report import document
+from lbbench.records.rows import RUN
 from lbbench.report.collection import Collection
-from lbbench.report.document import TIE, conclude, mean, provenance, verdict
 from lbbench.report.export import runs_of_preset
-from lbbench.report.selection import command_line
+from lbbench.report.findings import document
+from lbbench.report.findings.document import TIE, conclude, mean, provenance, verdict
 from lbbench.report.stats import REGRETS, paired
 from lbbench.report.style import label
 from lbbench.report.tables import Cell, Table, markdown, plus_minus
@@ -95,14 +95,14 @@ def _only(rows: pd.DataFrame, problem: str, method: str) -> pd.DataFrame:
     return found
 
 
-def write(collection: Collection, overrides: Sequence[str], file: Path) -> None:
-    """Write the findings on the runs that `lbbench run` makes of the overrides; what is written by hand is kept.
+def write(line: Sequence[str], file: Path) -> None:
+    """Write the findings on the runs that `lbbench run` makes of a line; raises `UsageError` if one is missing.
 
-    The collection may have more runs, and thinned ones. Raises `UsageError` if a run is missing.
+    Where they are may be more runs, and thinned ones.
     """
-    found = runs_of_preset(collection, overrides)
-    overrides = [one for one in overrides if not one.startswith("out=")]  # which is where these are, perhaps exported
-    document.write(report(Trials(found, command_line("lbbench", "run", *overrides))), file)
+    found = runs_of_preset(Collection.at(file.parent), line)
+    words = [one for one in line if not one.startswith("out=")]  # which is where these are, perhaps exported
+    document.write(report(Trials(found, command_line("lbbench", "run", *words))), file)
 
 
 def report(trials: Trials) -> Iterator[str]:

@@ -10,10 +10,13 @@ from lbbench.errors import UsageError
 from lbbench.gp.kernels import KERNELS
 from lbbench.methods.oracle import DRAWN, estimate_lengthscale, fit_best
 from lbbench.plan import build
+from lbbench.plan.sweeps import plan
+from lbbench.plan.words import command_line
 from lbbench.records import traces
 from lbbench.records.run import Run
-from lbbench.report import document
-from lbbench.report.document import TIE, conclude, mean, provenance, verdict
+from lbbench.records.run import runs as runs_of
+from lbbench.report.findings import document
+from lbbench.report.findings.document import TIE, conclude, mean, provenance, verdict
 from lbbench.report.stats import final, paired
 from lbbench.report.style import LABELS
 from lbbench.report.tables import Table, markdown, plus_minus
@@ -66,12 +69,9 @@ class Finals:
         return found[found["t"] > 0]
 
 
-def write(runs: Sequence[Run], file: Path, command: str) -> None:
-    """Write the findings on the given runs to a Markdown file; what is written by hand in it is kept.
-
-    `command` is what `lbbench run` makes the runs with. Raises `UsageError` if a run has no trace yet.
-    """
-    document.write(report(Finals(runs, command)), file)
+def write(line: Sequence[str], file: Path) -> None:
+    """Write the findings on the runs that `lbbench run` makes of a line; raises `UsageError` if one has no trace."""
+    document.write(report(Finals(runs_of(plan(line)), command_line(*line))), file)
 
 
 def report(finals: Finals) -> Iterator[str]:

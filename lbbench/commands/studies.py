@@ -1,0 +1,76 @@
+"""Commands that run studies, and tell how far they are."""
+
+import typer
+
+from lbbench.commands.arguments import Overrides
+from lbbench.errors import UsageError
+
+
+def run(overrides: Overrides = None) -> None:
+    """Run methods on problems; what is already there is skipped.
+
+    lbbench run method=lb,mle problem=michalewicz,agnp seeds=10
+    """
+    from lbbench.plan.sweeps import plan
+
+    planned = plan(overrides or [])
+    from lbbench.commands.session import Session
+
+    raise typer.Exit(Session(planned).run())
+
+
+def ablate(overrides: Overrides = None) -> None:
+    """Vary a setting or two. Runs what is missing, prints the table, draws Figure 4 into <out>/figures.
+
+    lbbench ablate g=t^0.25,t^0.5,t^0.75
+    """
+    from lbbench.plan.ablation import plan
+
+    planned = plan(overrides or [])
+    from lbbench.commands.session import ablate as session
+
+    raise typer.Exit(session(planned))
+
+
+def status(overrides: Overrides = None) -> None:
+    """Show how far the runs of a command line are. Without settings: those of all commands so far, and all at hand.
+
+    lbbench status +experiment=figure3
+    """
+    from lbbench.plan.sweeps import plan
+
+    planned = plan(overrides or [])
+    from lbbench.commands.printing import show
+    from lbbench.health.status import asked_for, details, status, table
+
+    statuses = [status(run) for run in asked_for(planned)]
+    if not statuses:
+        raise UsageError(f"no runs in {planned.study['out']}; begin some: lbbench run method=lb problem=michalewicz")
+    show(table(statuses), titled=False)
+    for line in details(statuses):
+        typer.echo(line)
+
+
+def worker_plan(overrides: Overrides = None) -> None:
+    """Tell how long the runs that are missing will take. By the step times of runs that are there in out=.
+
+    lbbench worker-plan +experiment=figure3 jobs=64 execution=slurm
+    """
+    from lbbench.plan.sweeps import plan
+
+    planned = plan(overrides or [])
+    from lbbench.records.run import runs
+
+    asked = runs(planned)
+    todo = [run for run in asked if planned.study["force"] or not run.path.exists()]
+    if not todo:
+        typer.echo(f"all {len(asked)} runs are there")
+        return
+    from lbbench.commands.printing import show
+    from lbbench.health.estimate import estimate
+
+    table, unknown = estimate(planned, todo)
+    if table.rows:
+        show(table, titled=False)
+    for line in unknown:
+        typer.echo(line)
