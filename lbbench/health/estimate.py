@@ -12,6 +12,7 @@ from lbbench.plan.settings import Settings
 from lbbench.plan.sweeps import Plan
 from lbbench.plan.words import command_line
 from lbbench.records.journal import peek
+from lbbench.records.rows import row_of
 from lbbench.records.run import Run
 from lbbench.report import style
 from lbbench.report.collection import Collection, variant_of
@@ -54,8 +55,9 @@ def measured(collection: Collection, settings: Settings) -> Measured | None:
         return None
     fewest = min(changes.values())
     nearest = [variant for variant in collection.variants if changes.get(variant.run_id) == fewest]
-    rows = collection.read(nearest, ["t", "suggest_s", "evaluate_s"], thinned=True)
-    seconds = (rows.suggest_s + rows.evaluate_s).groupby(rows.t).mean()
+    columns = list(row_of(settings.kind).seconds)
+    rows = collection.read(nearest, ["t", *columns], thinned=True)
+    seconds = rows[columns].sum(axis=1).groupby(rows.t).mean()
     return Measured(seconds, len(collection.of(nearest)), fewest)
 
 
@@ -95,7 +97,7 @@ def estimate(planned: Plan, todo: Sequence[Run]) -> tuple[Table, list[str]]:
 def _first(run: Run) -> int:
     """The first step that is not in a run's journal."""
     _, rows = peek(run.journal)
-    return int(rows[-1]["t"]) + 1 if rows else 1 - int(run.settings["problem"]["initial"])
+    return int(rows[-1]["t"]) + 1 if rows else 1 - int(run.settings.get("problem.initial") or 0)
 
 
 def _rows(expected: Sequence[tuple[Run, float, str]], cores: int) -> Iterator[tuple[Cell, ...]]:
