@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lbbench.asktell import given
 from lbbench.asktell.core import AskTell
-from lbbench.domain import Array, Box, Domain, Points, Pool
+from lbbench.domain import Array, Pool
 from lbbench.errors import UsageError
-from lbbench.gp.data import LARGEST
 from lbbench.methods.base import Step
 from lbbench.plan import build
 from lbbench.plan.checks import FIXED
@@ -26,7 +26,6 @@ from lbbench.records import files
 
 KNOWN = {"method.lengthscale": "auto", "gp.norm": "auto", "gp.regulariser": "noise"}  # what rests on the objective
 VERSION = 1  # of the files that `Optimizer.save` writes
-SAME = 1e-6  # of an input's range: a point this near to a pending one, or to a candidate, is meant to be that
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ class Optimizer:
         seed: int = 0,
         **settings: Any,
     ) -> None:
-        self.domain = _domain(bounds, candidates)
+        self.domain = given.domain(bounds, candidates)
         self.minimise = bool(check_by(boolean, "minimise", str(minimise)))
         self.seed = int(str(check_by(integer(at_least=0), "seed", str(seed))))
         self.settings = own(str(method), {"name": "own", "initial": 10, "noise_std": 0.0}, settings)
@@ -80,7 +79,7 @@ class Optimizer:
         """The point to evaluate next, `(d,)`: `x`, if that was chosen before, as by an optimizer that is gone."""
         play = self._play
         steps = [pending.step for pending in self._pending]
-        chosen = None if x is None else self._points(_row(x, self.domain.dim)[None])
+        chosen = None if x is None else given.points(self.domain, given.row(x, self.domain.dim)[None])
         step = play.ask_beside(steps, chosen) if steps else play.ask(chosen)
         self._note_asked(step)
         return self._pending[-1].x.copy()
@@ -90,13 +89,13 @@ class Optimizer:
 
         None is for a point that was asked for and cannot be evaluated: it is taken for as bad as the worst so far.
         """
-        coordinates = _row(x, self.domain.dim)
-        value = None if y is None else _number("y", y)
+        coordinates = given.row(x, self.domain.dim)
+        value = None if y is None else given.number("y", y)
         pending = self._find(coordinates)
         if pending is None:
             if value is None:
                 raise UsageError(f"x = {coordinates.tolist()} was not asked for, so it cannot fail")
-            self._play.learn(self._points(coordinates[None]), self._sign * value)
+            self._play.learn(given.points(self.domain, coordinates[None]), self._sign * value)
         else:
             if value is None:
                 self._play.fail(pending.step)
@@ -162,7 +161,7 @@ class Optimizer:
         """
         lengthscale = self.chosen(lengthscale)
         data = self._play.data
-        points = self._points(np.atleast_2d(np.asarray(x, dtype=float)))
+        points = given.points(self.domain, np.atleast_2d(np.asarray(x, dtype=float)))
         mean, std = build.surrogate(self.settings, self._problem).fit(data, lengthscale).predict(points)
         return self._sign * (data.mean + data.std * mean), data.std * std
 
@@ -227,59 +226,7 @@ class Optimizer:
 
     def _find(self, x: Array) -> Pending | None:
         low, high = self.domain.bounds
-        return next((one for one in self._pending if np.all(np.abs(one.x - x) <= SAME * (high - low))), None)
-
-    def _points(self, x: Array) -> Points:
-        """What the domain calls the points `(k, d)` in user units."""
-        low, high = self.domain.bounds
-        span = np.where(high > low, high - low, 1.0)
-        if isinstance(self.domain, Pool):
-            distance = np.abs((self.domain.candidates - x[:, None]) / span).max(2)
-            nearest: Points = distance.argmin(1)
-            if (far := distance[np.arange(len(x)), nearest] > SAME).any():
-                raise UsageError(f"x = {x[far][0].tolist()} is none of the candidates")
-            return nearest
-        points = (x - low) / span
-        if (out := (np.abs(points - 0.5) > 0.5 + SAME).any(1) | ~np.isfinite(points).all(1)).any():
-            raise UsageError(f"x = {x[out][0].tolist()} is not within the bounds")
-        return np.clip(points, 0.0, 1.0)
-
-
-def _domain(bounds: ArrayLike | None, candidates: ArrayLike | None) -> Domain:
-    if (bounds is None) == (candidates is None):
-        raise UsageError("give either bounds, (d, 2), or candidates, (m, d)")
-    name = "bounds" if candidates is None else "candidates"
-    try:
-        array = np.array(bounds if candidates is None else candidates, dtype=float)
-    except (ValueError, TypeError):
-        raise UsageError(f"{name} must be numbers, as many in each row") from None
-    if array.ndim != 2 or not array.size or not np.isfinite(array).all():
-        raise UsageError(f"{name} must be a table of finite numbers, not of shape {array.shape}")
-    if candidates is not None:
-        return Pool(array)
-    if array.shape[1] != 2 or not (array[:, 0] < array[:, 1]).all():
-        raise UsageError("each of the bounds must be a lowest and a highest value, the lowest first")
-    return Box(array[:, 0].copy(), array[:, 1].copy())
-
-
-def _row(x: ArrayLike, dim: int) -> Array:
-    try:
-        row = np.array(x, dtype=float)
-    except (ValueError, TypeError):
-        raise UsageError(f"x = {x!r} must be {dim} numbers") from None
-    if row.shape != (dim,):
-        raise UsageError(f"x must be {dim} numbers, not of shape {row.shape}")
-    return row
-
-
-def _number(name: str, value: float) -> float:
-    try:
-        number = float(value)
-    except (ValueError, TypeError):
-        number = math.nan
-    if not abs(number) <= LARGEST:
-        raise UsageError(f"{name} = {value!r} must be a number within ±{LARGEST:g}")
-    return number
+        return next((one for one in self._pending if np.all(np.abs(one.x - x) <= given.SAME * (high - low))), None)
 
 
 def _step(saved: Mapping[str, Any]) -> Step:
