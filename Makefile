@@ -39,7 +39,7 @@ lint: setup
 
 # Kills, faults, full disks and random command lines by the hundred; prints what was lost.
 chaos: setup
-	LBBENCH_CHAOS=$${LBBENCH_CHAOS:-$$(date +%s)} PYTHONPATH=tests $(BIN)/pytest -p chaos.closing tests/test_chaos.py tests/test_fuzz.py
+	LBBENCH_CHAOS=$${LBBENCH_CHAOS:-$$(date +%s)} PYTHONPATH=tests $(BIN)/pytest -p chaos.closing tests/study/test_chaos.py tests/commands/test_fuzz.py
 
 bench: setup
 	$(BIN)/pytest tests/bench --results=results/bench.json

@@ -5,7 +5,7 @@ import pytest
 import torch
 from botorch.acquisition import LogExpectedImprovement, UpperConfidenceBound
 from botorch.optim import optimize_acqf
-from test_optimizer import DOMAINS, POOL, height, optimizer, play
+from optimizers import DOMAINS, POOL, height, optimizer, play
 
 from lbbench.errors import UsageError
 from lbbench.integrations.botorch import model

@@ -23,7 +23,7 @@ from lbbench.report.collection import Collection
 from lbbench.report.stats import best_values
 from lbbench.study import runner
 
-EXTERNAL = Path(__file__).parent / "external"
+EXTERNAL = Path(__file__).parents[1] / "external"
 ROSEN = ["problem=scipy.optimize:rosen", "bounds=[[-2,2],[-1,3]]", "maximize=false"]
 
 

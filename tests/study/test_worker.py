@@ -139,7 +139,7 @@ def start(out):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         start_new_session=True,
     )
     while not any(len(peek(path)[1]) > 2 for path in (out / "journal").rglob("*.jsonl")):

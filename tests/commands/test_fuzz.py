@@ -95,8 +95,8 @@ def copied(tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy") / "configs"
     shutil.copytree(configs.config_dir(), copy)
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("configs", "settings", "show", "doctor"):
-            patch.setattr(f"lbbench.study.{module}.config_dir", lambda: copy)
+        for module in ("plan.configs", "plan.settings", "plan.show", "health.doctor"):
+            patch.setattr(f"lbbench.{module}.config_dir", lambda: copy)
         yield copy
     defaults.cache_clear()
 

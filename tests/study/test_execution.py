@@ -55,7 +55,7 @@ def cluster(request, tmp_path, monkeypatch):
     """What chooses a cluster of two workers, whose temporary files are in `<tmp_path>/tmp`."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [Path(__file__).parent, *sys.path])))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [Path(__file__).parents[1], *sys.path])))
     monkeypatch.setenv(faults.OUT, str(tmp_path / "out"))
     monkeypatch.setattr(submitit.Job, "_results_timeout_s", 0)  # for which it waits for the file of a job that died
     if request.param == "local":
