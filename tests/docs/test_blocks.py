@@ -94,14 +94,14 @@ def place(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def in_bash(code, directory):
-    """The lines of a block, each of which must succeed; what they leave in the background lives within the context."""
+    """Carry out the lines of a block, each of which must succeed; what runs in the background ends with the context."""
     with (directory / "printed").open("w+") as printed:
         script = f"set -euo pipefail\n{code}"
         bash = subprocess.Popen(["bash", "-c", script], stdout=printed, stderr=printed, start_new_session=True)
         try:
-            code = bash.wait(timeout=60)
+            ended = bash.wait(timeout=60)
             printed.seek(0)
-            assert code == 0, printed.read()
+            assert ended == 0, printed.read()
             yield
         finally:
             with contextlib.suppress(ProcessLookupError):

@@ -1,10 +1,11 @@
 """The README is short and leads to everything, and no link leads nowhere."""
 
+import itertools
 import re
 import tomllib
 
 import pytest
-from pages import DOCS, PAGES, README, ROOT, anchors, links
+from pages import DOCS, PAGES, README, ROOT, anchors, links, prose
 
 LINKING = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
@@ -43,6 +44,12 @@ def test_a_page_can_be_read_alone(page):
     assert title.startswith("# ")
     assert opening[0].isalpha() or opening[0] in "`*"
     assert links(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_line_of_a_paragraph_begins_a_list_unmeant(page):
+    for line, after in itertools.pairwise(prose(page).splitlines()):
+        assert not line.strip() or not re.match(r"\s*\d+[.)] ", after), after
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,5 +1,6 @@
 """The tables and keys in the pages, against the code and configs/."""
 
+import json
 import re
 import shlex
 from collections import defaultdict
@@ -19,6 +20,7 @@ from lbbench.records.traces import SCHEMA
 from lbbench.report import ablation, plot
 from lbbench.report.figures import FORMATS, SOURCES
 from lbbench.report.tables import KINDS, WRITERS
+from lbbench.report.tables import text as printed
 
 
 def in_configs(group):
@@ -147,3 +149,17 @@ def test_the_presets_are_as_large_as_told():
         assert told.format(sum(len(one.seeds) for one in combinations)) in texts
     (runs,) = re.findall(r"from (\d+) runs", (ROOT / "results" / "findings.md").read_text(encoding="utf-8"))
     assert f"`+experiment=findings` ({runs}, T = 250)" in texts
+
+
+def test_the_final_regrets_are_those_of_the_results():
+    (told,) = tables(ROOT / "docs" / "paper.md")
+    assert told == tables(ROOT / "results" / "paper" / "tables.md")[0]
+
+
+def test_the_speeds_are_those_of_the_results():
+    measured = json.loads((ROOT / "results" / "bench.json").read_text())["rows"]
+    columns = ("peer_value", "value", "ratio")
+    there = [[printed(row[key]) for key in columns] for row in measured if row["ratio"] is not None]
+    told = [row[1:] for row in table("speed.md", "")]
+    assert len(told) > 3
+    assert [row for row in told if row not in there] == []
