@@ -22,7 +22,7 @@ T = 300
 
 
 def rule(iterations, thin):
-    """The steps by the words of the README."""
+    """The steps by the words of docs/figures-and-tables.md."""
     marks = {round(10 ** (k / thin)) for k in range(10 * thin) if round(10 ** (k / thin)) <= iterations}
     return sorted(marks | {iterations})
 
