@@ -56,6 +56,10 @@ ROW = Row(
     result=lambda row: f"count {row['count']}",
     thinnable={},
 )
-VIEW = View(figures={"counts": Figure("counting:draw", source="lbbench run method=counter")}, tables=("counts",), tabulate="counting:tabulate",
-            closing="counting:closing")  # fmt: skip
+VIEW = View(
+    figures={"counts": Figure("counting:draw", source="lbbench run method=counter")},
+    tables=("counts",),
+    tabulate="counting:tabulate",
+    closing="counting:closing",
+)
 KIND = Kind(player="counting:play", row="counting:ROW", view="counting:VIEW")

@@ -18,8 +18,9 @@ import pytest
 from pages import PAGES, ROOT, blocks
 
 from lbbench import cli
-from lbbench.plan import overrides
+from lbbench.plan import sweeps
 from lbbench.plan.checks import CHECKS
+from lbbench.plan.words import ALIASES
 from lbbench.study import execution, worker
 
 STAND_INS = {
@@ -121,9 +122,9 @@ def brief(command, *words):
     """The words of a command, with what makes it brief; it must be right as it stands."""
     own = BRIEF.get(command, {})
     if own is SHORT:
-        overrides.plan(words)
+        sweeps.plan(words)
     given = {word.partition("=")[0]: word for word in words}
-    kept = [word for key, word in given.items() if overrides.ALIASES.get(key, key) not in own]
+    kept = [word for key, word in given.items() if ALIASES.get(key, key) not in own]
     return [command, *kept, *(f"{key}={value}" for key, value in own.items())]
 
 

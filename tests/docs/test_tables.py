@@ -12,14 +12,18 @@ from pages import DOCS, PAGES, ROOT, names, prose, spans, table, tables
 
 from lbbench.cli import app
 from lbbench.commands.session import INTERRUPTED
-from lbbench.plan.checks import CHECKS, check, choice, either, integer
+from lbbench.plan import ablation
+from lbbench.plan.checks import CHECKS, check
 from lbbench.plan.configs import config_dir, options
-from lbbench.plan.overrides import last, plan, split
+from lbbench.plan.keys import last
 from lbbench.plan.registry import OURS
-from lbbench.records.traces import SCHEMA
-from lbbench.report import ablation, plot
-from lbbench.report.figures import FORMATS, SOURCES
-from lbbench.report.tables import KINDS, WRITERS
+from lbbench.plan.rules import choice, either, integer
+from lbbench.plan.sweeps import plan
+from lbbench.plan.words import split
+from lbbench.records.optimising import SCHEMA
+from lbbench.report import plot, views
+from lbbench.report.figures import FORMATS
+from lbbench.report.tables import WRITERS
 from lbbench.report.tables import text as printed
 
 
@@ -34,8 +38,8 @@ NAMED = {
     "problems in configs": (names("problems.md", "problem"), in_configs("problem")),
     "presets": (names("running.md", "preset"), in_configs("experiment")),
     "columns": (names("traces.md", "column"), SCHEMA.names),
-    "figures": (names("figures-and-tables.md", "`figure=`"), SOURCES),
-    "tables": (names("figures-and-tables.md", "`table=`"), KINDS),
+    "figures": (names("figures-and-tables.md", "`figure=`"), views.figures()),
+    "tables": (names("figures-and-tables.md", "`table=`"), views.tables()),
     "commands": (names("running.md", "command"), typer.main.get_command(app).commands),
     "exit codes": ([row[0] for row in table("running.md", "exit code")], ("0", "1", "2", str(INTERRUPTED))),
 }
@@ -94,7 +98,7 @@ def test_initial_designs_are_as_large_as_told():
 
 OWN = {  # keys that are not settings
     **plot.KEYS,
-    "table": choice(*KINDS),
+    "table": choice(*views.tables()),
     "format": choice(*FORMATS, "text", *WRITERS),
     "variants": choice("usual", "all"),
     "thin": either("none", integer()),
