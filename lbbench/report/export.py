@@ -12,6 +12,7 @@ from lbbench.plan.checks import printable, seeds_text
 from lbbench.plan.overrides import plan
 from lbbench.plan.settings import compose
 from lbbench.records import thinning, traces
+from lbbench.records.files import replacing
 from lbbench.records.inspection import Key
 from lbbench.report.collection import TOTAL, Collection, Trace
 from lbbench.report.selection import command_line
@@ -59,7 +60,8 @@ def export(collection: Collection, to: Path, force: bool = False, thin: int | No
     for stale in set(earlier) - set(files):
         stale.unlink()
     settings = to / "settings.csv"
-    settings.write_text("\n".join([*comma_separated(_settings(collection.variants)), ""]), encoding="utf-8")
+    with replacing(settings) as file:
+        file.write("\n".join([*comma_separated(_settings(collection.variants)), ""]).encode())
     return [*files, settings]
 
 

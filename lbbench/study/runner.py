@@ -51,8 +51,7 @@ def prepare(out: Path, arguments: Iterable[str] = ()) -> None:
     """
     line = f"{datetime.now().isoformat(timespec='seconds')} {shlex.join(['lbbench', 'run', *arguments])}\n"
     try:
-        (out / "traces").mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out / "traces"):
+        with files.within(out / "traces", lambda: tempfile.TemporaryFile(dir=out / "traces")):
             pass
         with (out / "commands.log").open("a", encoding="utf-8") as log:
             log.write(line)
