@@ -1,7 +1,9 @@
 """Runs that go wrong, and what becomes of the others: errors, deaths, hangs, signals, two studies at once."""
 
+import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,9 +16,11 @@ from played import assert_whole, read
 
 from lbbench.commands.session import INTERRUPTED, Session
 from lbbench.health.status import asked_for, status
+from lbbench.plan import build
 from lbbench.plan.overrides import plan
 from lbbench.records import failures, traces
 from lbbench.records.journal import Journal, peek
+from lbbench.study import loop
 from lbbench.study.runner import execute, runs
 
 LINE = ["method=random,lb", "problem=berkenkamp", "iterations=6", "seeds=3"]
@@ -76,9 +80,21 @@ def test_a_run_whose_process_dies_once_is_played_again(tmp_path, monkeypatch, un
     monkeypatch.setenv(faults.ONCE, str(tmp_path / "once"))
     out = tmp_path / "out"
     assert Session(planned(out), player="faults:dies").run() == 0
-    assert (tmp_path / "once").exists()
-    assert "crashed" not in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "crashed" not in printed
     assert_whole(out, undisturbed)
+    found = {run: traces.read_metadata(run.path) for run in runs(planned(out))}
+    died = {run: metadata for run, metadata in found.items() if "died" in metadata}
+    assert died
+    for run, metadata in died.items():
+        assert run.seed == faults.BAD_SEED
+        assert metadata["died"] == "its process died (SIGKILL) (step 2)"
+        assert [earlier["evaluations"] for earlier in metadata["earlier"]] == [0]
+        told = f"{run.name}: {metadata['died']}; played again, "
+        (line,) = (line for line in printed.splitlines() if f"{told}simple regret" in line)  # as it happened
+        assert line.endswith(", taken up at step 2")
+        assert f"\n{told}done\n" in printed  # and in the end
+    assert printed.count("; played again, ") == 2 * len(died)
 
 
 def test_fail_fast_stops_and_leaves_the_rest_to_the_next_command(tmp_path, undisturbed, capsys):
@@ -103,6 +119,10 @@ def test_a_run_of_another_process_is_waited_for_and_taken_over(tmp_path, undistu
         "import sys; from pathlib import Path; from lbbench.records.journal import Journal\n"
         "with Journal(Path(sys.argv[1]), Path(sys.argv[2])): print('held', flush=True); sys.stdin.read()"
     )
+    with Journal(held.journal, tmp_path / "journal") as journal:  # as far as that process has come
+        journal.begin({"signature": build.signature(held.settings)})
+        for row in itertools.islice(loop.play(held.settings, held.seed), faults.GOOD):
+            journal.append(row)
     other = subprocess.Popen(
         [sys.executable, "-c", code, held.journal, tmp_path / "journal"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -112,8 +132,9 @@ def test_a_run_of_another_process_is_waited_for_and_taken_over(tmp_path, undistu
     while f"waiting for {held.name}, which another process plays" not in study.stdout.readline():
         assert study.poll() is None
     other.communicate()
-    study.communicate(timeout=120)
+    printed = study.communicate(timeout=120)[0]
     assert study.returncode == 0
+    assert re.search(rf"\] {held.name}: simple regret .* s, taken up at step 2$", printed, re.MULTILINE)
     assert_whole(tmp_path, undisturbed)
 
 
@@ -138,7 +159,7 @@ def start(out):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
         start_new_session=True,
     )
     while not any(len(peek(path)[1]) > 2 for path in (out / "journal").rglob("*.jsonl")):

@@ -32,6 +32,7 @@ class Task:
     on_nan: str = "error"
     force: bool = False  # even if the trace is there
     player: str = PLAYER  # what yields the rows, as `module:name`
+    died: str = ""  # as in `Outcome`
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Outcome:
     """What became of a run.
 
     `status` is "done"; "there", if another process has done it; "busy", if one is at it; "interrupted"; or one of
-    `Failure`, which then says why.
+    `Failure`, which then says why. `first` is the step at which a run was taken up that had been begun, and `died`
+    how the process ended that played it before in this study, if it died.
     """
 
     run: Run
@@ -47,6 +49,8 @@ class Outcome:
     seconds: float = 0.0
     simple_regret: float | None = None
     failure: Failure | None = None
+    first: int | None = None
+    died: str = ""
 
 
 class Crew:
@@ -214,9 +218,12 @@ def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: in
     circumstances = {"wall_s": before + seconds, "peak_memory_mb": machine.peak_memory_mb(), "on_nan": task.on_nan}
     if journal.heads:
         circumstances["earlier"] = [_circumstances(head) for head in journal.heads]
+    if task.died:
+        circumstances["died"] = task.died
     traces.write(run.path, journal.rows, {**about, **circumstances})
     journal.remove()
-    return Outcome(run, "done", seconds, simple_regret=journal.rows[-1]["simple_regret"])
+    first = past[-1]["t"] + 1 if past else None
+    return Outcome(run, "done", seconds, journal.rows[-1]["simple_regret"], first=first)
 
 
 def _compare(journal: Journal, about: Mapping[str, Any]) -> None:
