@@ -15,7 +15,7 @@ import pytest
 from played import assert_whole, read
 
 from lbbench.commands.session import INTERRUPTED, Session
-from lbbench.health.status import asked_for, status
+from lbbench.health.status import status, statuses
 from lbbench.plan import build
 from lbbench.plan.overrides import plan
 from lbbench.records import failures, traces
@@ -178,7 +178,7 @@ def test_the_first_interrupt_lets_the_steps_at_hand_finish(tmp_path, undisturbed
     assert "again to stop at once" in printed
     assert "runs are left" in printed
     assert "Traceback" not in printed
-    words = {found.word for found in map(status, asked_for(plan([f"out={out}"])))}
+    words = {found.word for found in statuses(plan([f"out={out}"]))}
     assert "missing" in words
     assert "running" not in words
     assert not (out / "failures").exists()
@@ -289,4 +289,5 @@ def test_a_log_of_commands_that_was_damaged_is_read_as_far_as_it_goes(tmp_path):
         b"\xff\xfe garbage\nnow lbbench run 'method=lb\nnow lbbench run method=zz\nnow lbbench run method=lb seeds=2\n"
     )
     (tmp_path / "commands.log").write_bytes(log)
-    assert [run.name for run in asked_for(plan([f"out={tmp_path}"]))] == [f"michalewicz lb seed={i}" for i in (0, 1)]
+    found = [status.run.name for status in statuses(plan([f"out={tmp_path}"]))]
+    assert found == [f"michalewicz lb seed={i}" for i in (0, 1)]

@@ -57,8 +57,12 @@ class Journal:
 
     def __exit__(self, *exception: object) -> None:
         """Let go of the run."""
-        with files.naming(self.path):
-            os.close(self._descriptor)
+        try:
+            with files.naming(self.path):
+                os.close(self._descriptor)
+        except OSError:
+            if self.path.exists():  # else all that was in it is in the trace
+                raise
 
     def begin(self, head: Mapping[str, Any]) -> None:
         """Note that this process takes the run up."""
