@@ -209,4 +209,4 @@ def test_an_error_of_a_lock_that_is_looked_at_names_the_journal(tmp_path):
     with broken("flock", ".jsonl") as told:
         code, printed, _ = call(["status", *LINE, f"out={tmp_path}"])
     assert code == 0
-    assert f"failed: {run.name}: {run.journal} cannot be read: {told}" in printed
+    assert f"failed: {run.name}: {run.journal} cannot be used: {told}" in printed
