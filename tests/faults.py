@@ -10,13 +10,16 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from played import until
 
 from lbbench.plan import build
 from lbbench.study import optimising
+from lbbench.study.execution import remote
 
 BAD_SEED = 1
 GOOD = 4  # evaluations before it goes wrong
 OUT = "LBBENCH_TEST_OUT"  # names the output directory of a study whose workers do not share it
+GO = "LBBENCH_TEST_GO"  # names a file; see `waits`
 ONCE = "LBBENCH_TEST_ONCE"  # names a file; once it is there, nothing goes wrong any more
 
 
@@ -70,7 +73,17 @@ def slow(settings, seed, past, on_nan, seconds=0.05):
         yield row
 
 
-slower = partial(slow, seconds=0.5)
+def waits(settings, seed, past, on_nan, seconds=0.3):
+    """No step ends before the file that `GO` names is there; after each a worker of a cluster asks whether to stop."""
+    with mock.patch.object(remote, "ASK_S", 0.0):
+        for row in optimising.play(settings, seed, past, on_nan):
+            if row["t"] > 0:
+                until(Path(os.environ[GO]).exists)
+                time.sleep(seconds)
+            yield row
+
+
+held = partial(waits, seconds=0.0)
 
 
 def apart(settings, seed, past, on_nan):

@@ -16,6 +16,7 @@ from lbbench.errors import UsageError, printable
 from lbbench.plan.configs import parsed
 from lbbench.plan.rules import check_by, integer_of, number
 from lbbench.problems import tables
+from lbbench.records.files import naming
 
 DESCRIPTION, HISTORY = "experiment.yaml", "history.json"
 EXAMPLE = "inputs: {temperature: [20, 80], pressure: [1, 5]}"
@@ -103,10 +104,12 @@ def opened(directory: Path) -> Iterator[Experiment]:
     except OSError as error:
         raise UsageError(f"{printable(str(directory))} is no directory of an experiment: {error.strerror}") from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with naming(directory):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield Experiment(directory)
     finally:
-        os.close(descriptor)
+        with naming(directory):
+            os.close(descriptor)
 
 
 def _described(file: Path) -> dict[str, Any]:

@@ -69,6 +69,9 @@ class Session:
             seconds = time.perf_counter() - started
             played = sum(outcome.status in ("done", "there") for outcome in outcomes)
             self._say(f"{_runs(played)} in {seconds:.0f} s; traces in {study['out']}/traces")
+        for outcome in outcomes:
+            if outcome.died and outcome.failure is None:
+                self._say(f"{outcome.run.name}: {outcome.died}; played again, {outcome.status}", style="yellow")
         for run, failure in failed.items():
             self._say(f"{failure.status}: {run.name}: {failure.reason}", style="red")
             if run.failure.exists():
@@ -104,10 +107,10 @@ class Session:
                     failed += 1
                     progress.update(task, failed=f"{failed} failed")
                     self._say(f"{outcome.status}: {name}: {outcome.failure.reason}")
-                elif not terminal and outcome.status == "there":
-                    self._say(f"[{done}/{len(todo)}] {name}: done by another process")
                 elif not terminal:
-                    self._say(f"[{done}/{len(todo)}] {name}: {outcome.result or 'done'}, {outcome.seconds:.1f} s")
+                    self._say(f"[{done}/{len(todo)}] {name}: {_result(outcome)}")
+                elif outcome.died:
+                    self._say(f"{name}: {_result(outcome)}")
                 progress.advance(task)
 
             return execute(todo, self.plan.study, report, self.player)
@@ -132,6 +135,15 @@ class Session:
 
 def _runs(count: int) -> str:
     return f"{count} run{'s' * (count != 1)}"
+
+
+def _result(outcome: Outcome) -> str:
+    """What there is to say of a run that did not fail."""
+    again = f"{outcome.died}; played again, " if outcome.died else ""
+    if outcome.status == "there":
+        return f"{again}done by another process"
+    since = "" if outcome.first is None else f", taken up at step {outcome.first}"
+    return f"{again}{outcome.result or 'done'}, {outcome.seconds:.1f} s{since}"
 
 
 def _failed_before(todo: Iterable[Run]) -> dict[Run, Failure]:

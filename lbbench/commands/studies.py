@@ -41,13 +41,13 @@ def status(overrides: Overrides = None) -> None:
 
     planned = plan(overrides or [])
     from lbbench.commands.printing import show
-    from lbbench.health.status import asked_for, details, status, table
+    from lbbench.health.status import details, statuses, table
 
-    statuses = [status(run) for run in asked_for(planned)]
-    if not statuses:
+    found = statuses(planned)
+    if not found:
         raise UsageError(f"no runs in {planned.study['out']}; begin some: lbbench run method=lb problem=michalewicz")
-    show(table(statuses), titled=False)
-    for line in details(statuses):
+    show(table(found), titled=False)
+    for line in details(found):
         typer.echo(line)
 
 
@@ -59,17 +59,20 @@ def worker_plan(overrides: Overrides = None) -> None:
     from lbbench.plan.sweeps import plan
 
     planned = plan(overrides or [])
+    from lbbench.commands.printing import show
+    from lbbench.health.estimate import at_hand, estimate
     from lbbench.records.run import runs
 
     asked = runs(planned)
-    todo = [run for run in asked if planned.study["force"] or not run.path.exists()]
+    collection = at_hand(planned, asked)
+    for message in collection.unreadable:
+        typer.echo(f"left out: {message}", err=True)
+    there = set() if planned.study["force"] else {trace.key for trace in collection.traces}
+    todo = [run for run in asked if run.key not in there]
     if not todo:
         typer.echo(f"all {len(asked)} runs are there")
         return
-    from lbbench.commands.printing import show
-    from lbbench.health.estimate import estimate
-
-    table, unknown = estimate(planned, todo)
+    table, unknown = estimate(planned, todo, collection)
     if table.rows:
         show(table, titled=False)
     for line in unknown:

@@ -7,22 +7,22 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lbbench.errors import UsageError
 from lbbench.health.check import Check, faults, message
 from lbbench.plan.checks import check, typed_tree
 from lbbench.plan.configs import config_dir, load, options
 from lbbench.plan.sweeps import Combination, plan
 from lbbench.plan.words import pairs
-from lbbench.records import files
 from lbbench.study import machine
 
 WORKER_GB, LOW_DISK_GB = 0.5, 1.0  # a worker of `+experiment=figure3` took up to 0.44 GB
+LISTED = 5  # names of files in a line
+OURS = (".parquet", ".jsonl", ".json")  # how the files of a run end
 REINSTALL = "install lbbench again, with pip or by `make setup`"
 ELSEWHERE = "choose another directory with out="
 
@@ -41,6 +41,7 @@ def checks(out: Path | None = None) -> Iterator[Check]:
         "machine": (_machine, "tell its limits by jobs= and cores_per_run="),
         "threads": (_threads, "see to the versions above, or set jobs=1"),
         "out": (partial(_output, out), ELSEWHERE),
+        "files": (partial(_files, out), "see to the directory"),
         "configs": (_configs, REINSTALL),
         "data": (_data, REINSTALL),
         "objectives": (partial(_objectives, out), REINSTALL),
@@ -128,6 +129,28 @@ def _locks_hold(file: str) -> bool:
     return False
 
 
+def _files(out: Path) -> Iterator[Check]:
+    """What is damaged, or none of lbbench's, beside the traces of a directory, which `_objectives` reads."""
+    from lbbench.health import contents
+
+    for folder in ("journal", "failures"):
+        for path, found in contents.found(out, folder):
+            if isinstance(found, str):
+                yield _astray(path, found, folder)
+    for export in contents.exports(out):
+        for _, found in contents.found(export, "traces"):
+            if isinstance(found, str):
+                yield Check("traces", found, "move it away, and export the runs again")
+    if others := contents.foreign(out):
+        names = ", ".join(path.name for path in others[:LISTED])
+        more = f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
+        yield Check("files", f"not of lbbench, which leaves them alone: {names}{more} in {out}")
+
+
+def _astray(path: Path, fault: str, folder: str) -> Check:
+    return Check(folder, fault, f"move it away{'; the run is done again' if path.suffix in OURS else ''}")
+
+
 def _configs() -> Iterator[Check]:
     """The files in configs/, each by itself, and then what Hydra composes of them."""
     from lbbench.plan.settings import compose
@@ -166,16 +189,17 @@ def _data() -> Iterator[Check]:
 
 def _objectives(out: Path) -> Iterator[Check]:
     """Whether the traces at hand were played on the objectives of this installation."""
+    from lbbench.health import contents
     from lbbench.plan import build
     from lbbench.plan.settings import Settings
-    from lbbench.records import signatures, traces
+    from lbbench.records import signatures
 
-    runs: list[dict[str, Any]] = []
-    for path in files.below(out / "traces", ".parquet"):
-        try:
-            runs += traces.read_runs(path)
-        except UsageError as error:
-            yield Check("traces", str(error), "move it away; the run is done again")
+    runs: list[Mapping[str, Any]] = []
+    for path, found in contents.found(out, "traces"):
+        if isinstance(found, str):
+            yield _astray(path, found, "traces")
+        else:
+            runs += found
     played = {json.dumps(run["settings"]["problem"], sort_keys=True): run["settings"] for run in runs}
     signed = {name: partial(build.signature, Settings(settings)) for name, settings in played.items()}
     absent = dict(faults(signed))

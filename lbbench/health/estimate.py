@@ -66,13 +66,21 @@ def _changes(one: Settings, other: Settings) -> int:
     return sum(one.flat.get(key) != other.flat.get(key) for key in keys)
 
 
-def estimate(planned: Plan, todo: Sequence[Run]) -> tuple[Table, list[str]]:
+def at_hand(planned: Plan, asked: Sequence[Run]) -> Collection:
+    """The runs at hand of the problems and methods that were asked for, in files of their own or exported."""
+    names = {
+        "problem": sorted({run.settings.problem for run in asked}),
+        "method": sorted({run.settings.method for run in asked}),
+    }
+    return Collection.at(Path(planned.study["out"]).expanduser(), names)
+
+
+def estimate(planned: Plan, todo: Sequence[Run], collection: Collection) -> tuple[Table, list[str]]:
     """The expected times of runs that are not there, a row per problem and method, and what cannot be told.
 
-    What earlier processes have evaluated of a run is taken off. The note has the total, in core-hours and hours.
+    They are measured on a collection. What earlier processes have evaluated of a run is taken off. The note has the
+    total, in core-hours and hours.
     """
-    names = {"problem": [run.settings.problem for run in todo], "method": [run.settings.method for run in todo]}
-    collection = Collection.at(Path(planned.study["out"]).expanduser(), names)
     cores = machine.cores_per_run(planned.study["cores_per_run"])
     found = {settings: measured(collection, settings) for settings in dict.fromkeys(run.settings for run in todo)}
     expected: list[tuple[Run, float, str]] = []

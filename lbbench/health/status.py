@@ -3,19 +3,20 @@
 import contextlib
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.health import contents
 from lbbench.plan.settings import Settings
 from lbbench.plan.sweeps import Plan, plan
 from lbbench.plan.words import read
 from lbbench.records import failures, files, traces
+from lbbench.records.inspection import Key
 from lbbench.records.journal import is_held, peek
-from lbbench.records.run import Run, runs
-from lbbench.report.collection import variant_of
+from lbbench.records.run import Run, is_of_one_run, runs
+from lbbench.report.collection import Collection, variant_of
 from lbbench.report.tables import Cell, Table
 from lbbench.report.variants import shared_changes, typed
 
@@ -32,13 +33,37 @@ class Status:
     detail: str = ""
 
 
-def status(run: Run) -> Status:
-    """What the files of a run say."""
+def statuses(planned: Plan) -> list[Status]:
+    """How far the runs of a command line are; without settings those of all commands on `out`, and all with a file.
+
+    A run is done if its trace is at hand, in a file of its own or exported to any other, thinned or not.
+    """
+    out = Path(planned.study["out"]).expanduser()
+    paths = files.below(out / "traces", ".parquet")
+    if chosen := set(read(planned.arguments)) - OUT:
+        asked = runs(planned)
+        own = {run.path.name for run in asked}
+        paths = [path for path in paths if path.name in own or not is_of_one_run(path)]
+    at_hand = {trace.key: trace for trace in Collection.of_files(paths).traces}
+    if not chosen:
+        commanded = (run for command in _commands(out) for run in _runs(command, out))
+        played = (Run(trace.settings, trace.seed, out) for trace in at_hand.values())
+        found: dict[Key, Run] = {}
+        for run in (*commanded, *played, *_begun(out)):
+            found.setdefault(run.key, run)
+        asked = list(found.values())
+    return [status(run, at_hand) for run in asked]
+
+
+def status(run: Run, at_hand: Container[Key] = ()) -> Status:
+    """What the files of a run say, whose trace is not looked at if it is known to be `at_hand`."""
     try:
         heads, rows = peek(run.journal)
         step = f"step {rows[-1]['t']} of {run.settings['iterations']}" if rows else "about to begin"
         if heads and is_held(run.journal):
             return Status(run, "running", step)
+        if run.key in at_hand:
+            return Status(run, "done")
         if run.path.exists():
             traces.read_runs(run.path)
             return Status(run, "done")
@@ -49,17 +74,8 @@ def status(run: Run) -> Status:
         return Status(run, "missing", f"begun, {step}" if rows else "")
     except UsageError as error:
         return Status(run, "failed", str(error))
-
-
-def asked_for(planned: Plan) -> list[Run]:
-    """The runs of a command line; without settings those of all commands on `out`, and all that have left a file."""
-    if set(read(planned.arguments)) - OUT:
-        return runs(planned)
-    out = Path(planned.study["out"]).expanduser()
-    found = {run.path: run for command in _commands(out) for run in _runs(command, out)}
-    for run in _left(out):
-        found.setdefault(run.path, run)
-    return list(found.values())
+    except OSError as error:
+        return Status(run, "failed", f"{error.filename} cannot be used: {error.strerror}")
 
 
 def _commands(out: Path) -> list[list[str]]:
@@ -84,17 +100,12 @@ def _runs(arguments: Sequence[str], out: Path) -> list[Run]:
         return []
 
 
-def _left(out: Path) -> Iterator[Run]:
-    """The runs that have left a trace, a journal or the record of a failure, whichever command they were for."""
-    readers: list[tuple[str, str, Callable[[Path], list[dict[str, Any]]]]] = [
-        ("traces", ".parquet", traces.read_runs),
-        ("journal", ".jsonl", lambda path: peek(path)[0]),
-        ("failures", ".json", lambda path: [failures.about(path)]),
-    ]
-    for folder, suffix, reader in readers:
-        for path in files.below(out / folder, suffix):
-            with contextlib.suppress(UsageError):
-                yield from (Run(Settings(about["settings"]), about["seed"], out) for about in reader(path)[:1])
+def _begun(out: Path) -> Iterator[Run]:
+    """The runs that have left a journal or the record of a failure, whichever command they were for."""
+    for folder in ("journal", "failures"):
+        for _, about in contents.found(out, folder):
+            if not isinstance(about, str):
+                yield from (Run(Settings(run["settings"]), run["seed"], out) for run in about)
 
 
 def table(statuses: Sequence[Status]) -> Table:

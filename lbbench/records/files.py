@@ -1,10 +1,41 @@
-"""Files that are whole or not there at all."""
+"""Files that are whole or not there at all, in directories that go with the last file in them."""
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
+
+TRIES = 1_000  # at a directory that other processes remove; what is in the way for so long will stay
+
+T = TypeVar("T")
+
+
+def within(directory: Path, make: Callable[[], T]) -> T:
+    """What `make` makes in a directory, which is made before, and anew if another process removes it meanwhile.
+
+    `make` may be called several times. Raises the `OSError` of what is in the way, such as a file of that name.
+    """
+    tries = TRIES
+    while True:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)  # which raises FileExistsError if it goes as it is looked at
+            return make()
+        except (FileExistsError, FileNotFoundError):
+            tries -= 1
+            if not tries:
+                raise
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """An error of the system in here, where descriptors are used, says of which file it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 @contextlib.contextmanager
@@ -14,19 +45,15 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     Its temporary name is always the same, so that one left behind by a process that was killed is replaced as well;
     two processes must not write to one path at once.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
+    opened = within(path.parent, lambda: temporary.open("wb"))
     try:
-        with temporary.open("wb") as file:
+        with naming(path), opened as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
         _sync(path.parent)
-    except OSError as error:  # a write that fails does not say where
-        if error.errno is None or error.filename:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -52,9 +79,9 @@ def remove(path: Path, top: Path) -> None:
 
 def _sync(directory: Path) -> None:
     """Put a directory on disk, and with it the names in it."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some file systems do not know how
+    with contextlib.suppress(OSError):  # some file systems do not know how, and it may have gone with what is in it
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)

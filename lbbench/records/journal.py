@@ -42,13 +42,14 @@ class Journal:
         journal of this version, which is left as it is.
         """
         self.path, self.top = path, top
-        self._descriptor = _lock(path)
-        try:
-            self.heads, self.rows, self._size = _parse(path, path.read_bytes())
-            os.ftruncate(self._descriptor, self._size)
-        except BaseException:
-            os.close(self._descriptor)
-            raise
+        with files.naming(path):
+            self._descriptor = _lock(path)
+            try:
+                self.heads, self.rows, self._size = _parse(path, path.read_bytes())
+                os.ftruncate(self._descriptor, self._size)
+            except BaseException:
+                os.close(self._descriptor)
+                raise
         self._synced = time.monotonic()
 
     def __enter__(self) -> "Journal":
@@ -56,7 +57,12 @@ class Journal:
 
     def __exit__(self, *exception: object) -> None:
         """Let go of the run."""
-        os.close(self._descriptor)
+        try:
+            with files.naming(self.path):
+                os.close(self._descriptor)
+        except OSError:
+            if self.path.exists():  # else all that was in it is in the trace
+                raise
 
     def begin(self, head: Mapping[str, Any]) -> None:
         """Note that this process takes the run up."""
@@ -73,17 +79,19 @@ class Journal:
 
     def _write(self, entry: Entry) -> None:
         line = json.dumps(entry).encode() + b"\n"
-        try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._descriptor, line[written:])
-        except OSError as error:
-            os.ftruncate(self._descriptor, self._size)
-            raise OSError(error.errno, error.strerror, str(self.path)) from None
-        self._size += len(line)
-        if time.monotonic() - self._synced > SYNC_S:
-            os.fsync(self._descriptor)
-            self._synced = time.monotonic()
+        with files.naming(self.path):
+            try:
+                written = 0
+                while written < len(line):
+                    written += os.write(self._descriptor, line[written:])
+            except OSError:
+                with contextlib.suppress(OSError):  # else the line is forgotten as it is read
+                    os.ftruncate(self._descriptor, self._size)
+                raise
+            self._size += len(line)
+            if time.monotonic() - self._synced > SYNC_S:
+                os.fsync(self._descriptor)
+                self._synced = time.monotonic()
 
 
 def is_held(path: Path) -> bool:
@@ -92,12 +100,13 @@ def is_held(path: Path) -> bool:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
+    with files.naming(path):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
     return False
 
 
@@ -107,7 +116,8 @@ def peek(path: Path) -> tuple[list[Entry], list[Entry]]:
     Raises `UsageError` as `Journal` does.
     """
     try:
-        content = path.read_bytes()
+        with files.naming(path):
+            content = path.read_bytes()
     except FileNotFoundError:
         return [], []
     heads, rows, _ = _parse(path, content)
@@ -116,20 +126,19 @@ def peek(path: Path) -> tuple[list[Entry], list[Entry]]:
 
 def _lock(path: Path) -> int:
     while True:
-        with contextlib.suppress(FileNotFoundError):  # between these lines whoever was done may remove the directory
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(descriptor).st_ino == path.stat().st_ino:  # else it has been removed meanwhile
+        descriptor = files.within(path.parent, lambda: os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666))
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(FileNotFoundError):  # whoever was done with it may have removed it
+                if os.fstat(descriptor).st_ino == path.stat().st_ino:
                     return descriptor
-            except BlockingIOError:
-                os.close(descriptor)
-                raise Busy from None
-            except BaseException:
-                os.close(descriptor)
-                raise
+        except BlockingIOError:
             os.close(descriptor)
+            raise Busy from None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
 
 
 def _parse(path: Path, content: bytes) -> tuple[list[Entry], list[Entry], int]:

@@ -1,5 +1,6 @@
 """The runs of a plan, and where the files that each leaves belong."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ class Run:
         return " ".join([self.settings.problem, self.settings.method, *parts, f"seed={self.seed}"])
 
     @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What tells it from every other run, as traces have it."""
+        return self.settings.problem, self.settings.method, self.settings.id, self.seed
+
+    @property
     def about(self) -> dict[str, Any]:
         """What tells it from every other run, for a file to say."""
         return {"settings": dict(self.settings.tree), "seed": self.seed}
@@ -49,6 +55,11 @@ class Run:
     def _place(self, kind: str, suffix: str) -> Path:
         settings = self.settings
         return place(self.out, kind, settings.problem, settings.method, self.seed, settings.id, suffix)
+
+
+def is_of_one_run(path: Path) -> bool:
+    """Whether a file has the name that `place` gives it, which no other run's has."""
+    return re.fullmatch(r"seed=\d+-[0-9a-f]{10}\.\w+", path.name) is not None
 
 
 def place(out: Path, kind: str, problem: str, method: str, seed: int, settings_id: str, suffix: str) -> Path:

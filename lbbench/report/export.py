@@ -13,6 +13,7 @@ from lbbench.plan.settings import compose
 from lbbench.plan.sweeps import plan
 from lbbench.plan.words import command_line
 from lbbench.records import thinning, traces
+from lbbench.records.files import replacing
 from lbbench.records.inspection import Key
 from lbbench.records.rows import row_of
 from lbbench.report.collection import TOTAL, Collection, Trace
@@ -59,7 +60,8 @@ def export(collection: Collection, to: Path, force: bool = False, thin: int | No
     for stale in set(earlier) - set(files):
         stale.unlink()
     settings = to / "settings.csv"
-    settings.write_text("\n".join([*comma_separated(_settings(collection.variants)), ""]), encoding="utf-8")
+    with replacing(settings) as file:
+        file.write("\n".join([*comma_separated(_settings(collection.variants)), ""]).encode())
     return [*files, settings]
 
 

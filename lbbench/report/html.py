@@ -15,6 +15,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from lbbench import __version__
+from lbbench.records.files import naming
 from lbbench.records.signatures import differing
 from lbbench.report import interactive, sections, style, summaries, tables
 from lbbench.report.collection import Collection
@@ -31,7 +32,8 @@ def write(out: Path, collection: Collection, compared: Sequence[Variant], file: 
     failed, unreadable = sections.failures(out)
     page = render(collection, compared, failed, [*collection.unreadable, *unreadable])
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(page, encoding="utf-8")
+    with naming(file):
+        file.write_text(page, encoding="utf-8")
 
 
 def render(collection: Collection, compared: Sequence[Variant], failed: tables.Table, unreadable: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,7 @@ def prepare(out: Path, arguments: Iterable[str] = ()) -> None:
     """
     line = f"{datetime.now().isoformat(timespec='seconds')} {shlex.join(['lbbench', 'run', *arguments])}\n"
     try:
-        (out / "traces").mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out / "traces"):
+        with files.within(out / "traces", lambda: tempfile.TemporaryFile(dir=out / "traces")):
             pass
         with (out / "commands.log").open("a", encoding="utf-8") as log:
             log.write(line)
@@ -74,24 +74,25 @@ def forget(run: Run) -> None:
             journal.remove()
 
 
-def _play(crew: Executor, task: Callable[[Run], Task], todo: Sequence[Run]) -> Iterator[Outcome]:
+def _play(crew: Executor, task: Callable[..., Task], todo: Sequence[Run]) -> Iterator[Outcome]:
     """What becomes of each run, and of those that other processes are at, first that.
 
-    A run whose process dies is played once more, alone. Those of other processes are waited for, and taken over if they
-    die.
+    A run whose process dies is played once more, alone, and that is `died` then. Those of other processes are waited
+    for, and taken over if they die.
     """
-    left, busy = list(todo), list[Run]()
+    left, busy, died = list(todo), list[Run](), dict[Run, str]()
     while left or busy:
         suspects = []
-        for outcome in crew.play(map(task, left)):
-            if outcome.status == "crashed":
+        for outcome in crew.play(task(run, died=died.get(run, "")) for run in left):
+            if outcome.status == "crashed" and outcome.failure is not None:
+                died[outcome.run] = outcome.failure.reason
                 suspects.append(outcome.run)
             else:
-                yield outcome
+                yield replace(outcome, died=died.get(outcome.run, ""))
             if outcome.status == "busy":
                 busy.append(outcome.run)
         for run in suspects:
-            yield (outcome := crew.alone(task(run)))
+            yield (outcome := replace(crew.alone(task(run, died=died[run])), died=died[run]))
             if outcome.status == "busy":
                 busy.append(outcome.run)
         left = [run for run in busy if crew.stopping or not is_held(run.journal)]

@@ -31,6 +31,7 @@ class Task:
     on_nan: str = "error"
     force: bool = False  # even if the trace is there
     player: str | None = None  # what yields the rows, as `module:name`, if not that of its kind
+    died: str = ""  # as in `Outcome`
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Outcome:
     """What became of a run.
 
     `status` is "done"; "there", if another process has done it; "busy", if one is at it; "interrupted"; or one of
-    `Failure`, which then says why.
+    `Failure`, which then says why. `first` is the step at which a run was taken up that had been begun, and `died`
+    how the process ended that played it before in this study, if it died.
     """
 
     run: Run
@@ -46,6 +48,8 @@ class Outcome:
     seconds: float = 0.0
     result: str = ""  # what it came to, in a few words
     failure: Failure | None = None
+    first: int | None = None
+    died: str = ""
 
 
 class Crew:
@@ -216,9 +220,12 @@ def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: in
     circumstances = {"wall_s": before + seconds, "peak_memory_mb": machine.peak_memory_mb(), "on_nan": task.on_nan}
     if journal.heads:
         circumstances["earlier"] = [_circumstances(head) for head in journal.heads]
+    if task.died:
+        circumstances["died"] = task.died
     traces.write(run.path, journal.rows, {**about, **circumstances})
     journal.remove()
-    return Outcome(run, "done", seconds, result=own.result(journal.rows[-1]))
+    first = past[-1]["t"] + 1 if past else None
+    return Outcome(run, "done", seconds, own.result(journal.rows[-1]), first=first)
 
 
 def _compare(journal: Journal, about: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ PLAYED = (
     "import sys; from lbbench.commands.session import Session; from lbbench.plan.sweeps import plan\n"
     "sys.exit(Session(plan(sys.argv[2:]), player=sys.argv[1]).run())"
 )
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
 TIMES = ["suggest_s", "evaluate_s"]
 END_S = 60  # within which what was killed, and all that belonged to it, is gone
 

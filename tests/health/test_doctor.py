@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import made_up
 import pytest
 from typer.testing import CliRunner
 
@@ -186,6 +187,7 @@ def test_what_a_look_raises_is_its_finding_and_the_others_follow(monkeypatch):
         monkeypatch.setattr(doctor, name, broken)
     monkeypatch.setattr(doctor, "_data", lambda: iter([doctor.Check("data", "fine")]))
     monkeypatch.setattr(doctor, "_output", lambda out: iter([doctor.Check("out", str(out))]))
+    monkeypatch.setattr(doctor, "_files", lambda out: iter([]))
     found = list(doctor.checks())
     assert [check.name for check in found] == ["versions", "machine", "threads", "out", "configs", "data"]
     assert found[0].found == "ImportError: libtorch.so is missing"
@@ -216,3 +218,39 @@ def test_a_file_that_is_no_trace_is_named(tmp_path):
     (check,) = doctor._objectives(tmp_path)
     assert check.found.startswith(f"{file} is no trace")
     assert check.advice == "move it away; the run is done again"
+
+
+ASTRAY = {
+    "traces/a/note.txt": (b"mine", "is none of lbbench's", "move it away"),
+    "traces/a/.seed=0-0123456789.parquet.tmp": (b"half", "was left by a process that was killed", "move it away"),
+    "journal/a/seed=0-0123456789.jsonl": (b"mine", "is no journal", "move it away; the run is done again"),
+    "journal/seed=1-0123456789.jsonl": (b'{"lbbench": {"version": 1}}\n', "is a journal without", "move it away"),
+    "failures/a/seed=0-0123456789.json": (b"{", "tells of no failure", "move it away; the run is done again"),
+    "failures/a/b": (b"", "is none of lbbench's", "move it away"),
+    "paper/traces/agnp.parquet": (b"torn", "is no trace", "move it away, and export the runs again"),
+}
+
+
+@pytest.mark.parametrize("name", ASTRAY)
+def test_a_file_that_is_damaged_or_astray_is_named(name, tmp_path):
+    content, words, advice = ASTRAY[name]
+    made_up.write(tmp_path, "random", "berkenkamp", 0, [1.0] * 8)
+    for other in ("journal/a/begun.jsonl", "commands.log"):  # which may be empty
+        (tmp_path / other).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / other).touch()
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    (check,) = (check for look in (doctor._files, doctor._objectives) for check in look(tmp_path) if check.advice)
+    assert check.found.startswith(f"{file} {words}")
+    assert check.advice.startswith(advice)
+
+
+def test_files_beside_those_of_lbbench_are_named_and_left_alone(tmp_path):
+    made_up.write(tmp_path / "paper", "random", "berkenkamp", 0, [1.0] * 8)
+    assert list(doctor._files(tmp_path)) == []
+    for name in "abcdefg":
+        (tmp_path / name).mkdir()
+    (check,) = doctor._files(tmp_path)
+    words = "not of lbbench, which leaves them alone: a, b, c, d, e and 2 more"
+    assert check == doctor.Check("files", f"{words} in {tmp_path}")

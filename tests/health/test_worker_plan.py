@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lbbench import cli
-from lbbench.health.estimate import estimate
+from lbbench.health.estimate import at_hand, estimate
 from lbbench.plan.sweeps import plan
 from lbbench.records.journal import Journal
 from lbbench.records.run import runs
@@ -15,7 +15,8 @@ STEP_S = 0.3  # of a step in `made_up`; all have two points in the initial desig
 
 def told(out, *line, seeds=3):
     planned = plan(["problem=berkenkamp", "initial=2", *line, f"seeds={seeds}", f"out={out}"])
-    return estimate(planned, [run for run in runs(planned) if not run.path.exists()])
+    asked = runs(planned)
+    return estimate(planned, [run for run in asked if not run.path.exists()], at_hand(planned, asked))
 
 
 def test_times_are_those_of_the_same_settings(tmp_path):

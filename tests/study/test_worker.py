@@ -1,7 +1,9 @@
 """Runs that go wrong, and what becomes of the others: errors, deaths, hangs, signals, two studies at once."""
 
+import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,11 +15,13 @@ import pytest
 from played import assert_whole, read
 
 from lbbench.commands.session import INTERRUPTED, Session
-from lbbench.health.status import asked_for, status
+from lbbench.health.status import status, statuses
+from lbbench.plan import build
 from lbbench.plan.sweeps import plan
 from lbbench.records import failures, traces
 from lbbench.records.journal import Journal, peek
 from lbbench.records.run import runs
+from lbbench.study import optimising
 from lbbench.study.runner import execute
 
 LINE = ["method=random,lb", "problem=berkenkamp", "iterations=6", "seeds=3"]
@@ -77,9 +81,21 @@ def test_a_run_whose_process_dies_once_is_played_again(tmp_path, monkeypatch, un
     monkeypatch.setenv(faults.ONCE, str(tmp_path / "once"))
     out = tmp_path / "out"
     assert Session(planned(out), player="faults:dies").run() == 0
-    assert (tmp_path / "once").exists()
-    assert "crashed" not in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "crashed" not in printed
     assert_whole(out, undisturbed)
+    found = {run: traces.read_metadata(run.path) for run in runs(planned(out))}
+    died = {run: metadata for run, metadata in found.items() if "died" in metadata}
+    assert died
+    for run, metadata in died.items():
+        assert run.seed == faults.BAD_SEED
+        assert metadata["died"] == "its process died (SIGKILL) (step 2)"
+        assert [earlier["evaluations"] for earlier in metadata["earlier"]] == [0]
+        told = f"{run.name}: {metadata['died']}; played again, "
+        (line,) = (line for line in printed.splitlines() if f"{told}simple regret" in line)  # as it happened
+        assert line.endswith(", taken up at step 2")
+        assert f"\n{told}done\n" in printed  # and in the end
+    assert printed.count("; played again, ") == 2 * len(died)
 
 
 def test_fail_fast_stops_and_leaves_the_rest_to_the_next_command(tmp_path, undisturbed, capsys):
@@ -104,6 +120,10 @@ def test_a_run_of_another_process_is_waited_for_and_taken_over(tmp_path, undistu
         "import sys; from pathlib import Path; from lbbench.records.journal import Journal\n"
         "with Journal(Path(sys.argv[1]), Path(sys.argv[2])): print('held', flush=True); sys.stdin.read()"
     )
+    with Journal(held.journal, tmp_path / "journal") as journal:  # as far as that process has come
+        journal.begin({"signature": build.signature(held.settings)})
+        for row in itertools.islice(optimising.play(held.settings, held.seed), faults.GOOD):
+            journal.append(row)
     other = subprocess.Popen(
         [sys.executable, "-c", code, held.journal, tmp_path / "journal"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -113,8 +133,9 @@ def test_a_run_of_another_process_is_waited_for_and_taken_over(tmp_path, undistu
     while f"waiting for {held.name}, which another process plays" not in study.stdout.readline():
         assert study.poll() is None
     other.communicate()
-    study.communicate(timeout=120)
+    printed = study.communicate(timeout=120)[0]
     assert study.returncode == 0
+    assert re.search(rf"\] {held.name}: simple regret .* s, taken up at step 2$", printed, re.MULTILINE)
     assert_whole(tmp_path, undisturbed)
 
 
@@ -139,7 +160,7 @@ def start(out):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
         start_new_session=True,
     )
     while not any(len(peek(path)[1]) > 2 for path in (out / "journal").rglob("*.jsonl")):
@@ -158,7 +179,7 @@ def test_the_first_interrupt_lets_the_steps_at_hand_finish(tmp_path, undisturbed
     assert "again to stop at once" in printed
     assert "runs are left" in printed
     assert "Traceback" not in printed
-    words = {found.word for found in map(status, asked_for(plan([f"out={out}"])))}
+    words = {found.word for found in statuses(plan([f"out={out}"]))}
     assert "missing" in words
     assert "running" not in words
     assert not (out / "failures").exists()
@@ -269,4 +290,5 @@ def test_a_log_of_commands_that_was_damaged_is_read_as_far_as_it_goes(tmp_path):
         b"\xff\xfe garbage\nnow lbbench run 'method=lb\nnow lbbench run method=zz\nnow lbbench run method=lb seeds=2\n"
     )
     (tmp_path / "commands.log").write_bytes(log)
-    assert [run.name for run in asked_for(plan([f"out={tmp_path}"]))] == [f"michalewicz lb seed={i}" for i in (0, 1)]
+    found = [status.run.name for status in statuses(plan([f"out={tmp_path}"]))]
+    assert found == [f"michalewicz lb seed={i}" for i in (0, 1)]

@@ -13,6 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
+from lbbench.records.files import naming
 from lbbench.report import style
 from lbbench.report.variants import Variant, typed
 
@@ -72,7 +73,8 @@ def save(sheet: Sheet, folder: Path, formats: Sequence[str], suffix: str) -> lis
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{sheet.name}{suffix}.{kind}" for kind in formats]
     for file, kind in zip(files, formats, strict=True):
-        sheet.figure.savefig(file, metadata=UNDATED[kind])
+        with naming(file):
+            sheet.figure.savefig(file, metadata=UNDATED[kind])
         sheet.figure.set_layout_engine("none")  # the panels stay where they are now
     return files
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from lbbench.records import files
 from lbbench.report.stats import standard_error
 from lbbench.report.tables import plus_minus
 
@@ -19,7 +20,8 @@ def write(lines: Iterable[str], file: Path) -> None:
     """Write a Markdown file; what stands below `MARKER` in it is kept."""
     text = "\n".join(lines)
     kept = file.read_text(encoding="utf-8").partition(MARKER)[2] if file.exists() else "\n"
-    file.write_text(f"{text}\n{MARKER}{kept}", encoding="utf-8")
+    with files.replacing(file) as written:  # whole: what was written by hand must not be lost
+        written.write(f"{text}\n{MARKER}{kept}".encode())
 
 
 def provenance(metadata: Sequence[Mapping[str, Any]]) -> str:

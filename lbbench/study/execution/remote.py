@@ -134,7 +134,7 @@ def _keep(run: Run, journal: Journal, answer: Answer) -> None:
             file.write(answer.trace)
         journal.remove()
     else:
-        with journal.path.open("ab") as lines:
+        with files.naming(journal.path), journal.path.open("ab") as lines:
             lines.write(answer.journal[lines.tell() :])
             os.fsync(lines.fileno())
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.records import files
 from lbbench.study import machine
 from lbbench.study.execution import remote
 from lbbench.study.execution.remote import Answer, Order, Remote
@@ -39,8 +40,8 @@ class Slurm(Remote):
             raise UsageError("execution=slurm needs a package: pip install 'lbbench[slurm]'") from None
         if cluster == "slurm" and not (shutil.which("sbatch") and shutil.which("srun")):
             raise UsageError("execution=slurm: sbatch and srun are not found; execution.cluster=local does without")
-        (out / "slurm").mkdir(parents=True, exist_ok=True)
-        self._folder = Path(tempfile.mkdtemp(dir=(out / "slurm").absolute(), prefix="study-"))
+        top = out.absolute() / "slurm"
+        self._folder = Path(files.within(top, lambda: tempfile.mkdtemp(dir=top, prefix="study-")))
         self._executor = AutoExecutor(self._folder, cluster=cluster)
         self._executor.update_parameters(
             name="lbbench",
@@ -63,7 +64,8 @@ class Slurm(Remote):
 
     def _submit(self, orders: Sequence[Order]) -> Sequence[Any]:
         try:
-            jobs = self._executor.map_array(play, orders, [self._stop] * len(orders))
+            with files.naming(self._folder):
+                jobs = self._executor.map_array(play, orders, [self._stop] * len(orders))
         except RuntimeError as error:
             raise UsageError(f"execution=slurm: {' '.join(str(error).split())}") from None
         self._jobs += jobs
