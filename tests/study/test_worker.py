@@ -7,18 +7,19 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import faults
 import pytest
-from played import assert_whole, read
+from chaos.studies import processes
+from played import assert_whole, read, until
 
 from lbbench.commands.session import INTERRUPTED, Session
 from lbbench.health.status import status, statuses
 from lbbench.plan import build
 from lbbench.plan.sweeps import plan
 from lbbench.records import failures, traces
+from lbbench.records.files import below
 from lbbench.records.journal import Journal, peek
 from lbbench.records.run import runs
 from lbbench.study import optimising
@@ -54,7 +55,7 @@ def planned(out, *line):
 def test_a_run_that_goes_wrong_is_told_and_kept_and_completed(
     player, kind, error, place, tmp_path, capsys, undisturbed
 ):
-    asked = planned(tmp_path, "timeout=8")
+    asked = planned(tmp_path, *(["timeout=8"] if player == "hangs" else []))
     assert Session(asked, player=f"faults:{player}").run() == 1
     printed = capsys.readouterr().out
     assert read(tmp_path).keys() == {key for key in undisturbed if key[1] != faults.BAD_SEED}
@@ -148,40 +149,49 @@ def test_two_studies_at_once_share_the_runs(tmp_path, undisturbed):
 
 
 def start(out):
-    """A study of slow runs in a process and a session of its own, once some steps are done."""
+    """A study in a process and a session of its own, whose output is in `said`, within a step of its first runs.
+
+    The step ends once there is the file `go`.
+    """
     code = (
         "import sys; from lbbench.commands.session import Session; from lbbench.plan.sweeps import plan\n"
-        "if __name__ == '__main__': sys.exit(Session(plan(sys.argv[1:]), player='faults:slow').run())"
+        "if __name__ == '__main__': sys.exit(Session(plan(sys.argv[1:]), player='faults:waits').run())"
     )
     script = out.parent / "study.py"
     script.write_text(code)
-    study = subprocess.Popen(
-        [sys.executable, script, *LINE, "jobs=2", f"out={out}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
-        start_new_session=True,
-    )
-    while not any(len(peek(path)[1]) > 2 for path in (out / "journal").rglob("*.jsonl")):
-        assert study.poll() is None, study.stdout.read()
-        time.sleep(0.02)
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    with (out.parent / "said").open("w") as saying:
+        study = subprocess.Popen(
+            [sys.executable, script, *LINE, "jobs=2", f"out={out}"],
+            stdout=saying,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": path, faults.GO: str(out.parent / "go")},
+            start_new_session=True,
+        )
+    until(lambda: any(len(peek(path)[1]) > 2 for path in below(out / "journal", ".jsonl")))
     return study
+
+
+def interrupt(out, send):
+    """Send a signal, and wait until that is told."""
+    send()
+    until(lambda: "again to stop at once" in (out.parent / "said").read_text())
 
 
 @pytest.mark.parametrize("to_all", [True, False])
 def test_the_first_interrupt_lets_the_steps_at_hand_finish(tmp_path, undisturbed, to_all):
     out = tmp_path / "out"
     study = start(out)
-    os.killpg(study.pid, signal.SIGINT) if to_all else os.kill(study.pid, signal.SIGTERM)
-    printed = study.communicate(timeout=60)[0]
-    assert study.returncode == INTERRUPTED, printed
-    assert "again to stop at once" in printed
-    assert "runs are left" in printed
+    interrupt(out, lambda: os.killpg(study.pid, signal.SIGINT) if to_all else os.kill(study.pid, signal.SIGTERM))
+    before = {path: len(peek(path)[1]) for path in below(out / "journal", ".jsonl")}
+    (tmp_path / "go").touch()
+    assert study.wait(timeout=60) == INTERRUPTED
+    printed = (tmp_path / "said").read_text()
+    assert "6 runs are left" in printed
     assert "Traceback" not in printed
+    assert any(len(peek(path)[1]) == rows + 1 for path, rows in before.items())
     words = {found.word for found in statuses(plan([f"out={out}"]))}
-    assert "missing" in words
-    assert "running" not in words
+    assert words == {"missing"}
     assert not (out / "failures").exists()
     assert Session(planned(out)).run() == 0
     assert_whole(out, undisturbed)
@@ -190,13 +200,10 @@ def test_the_first_interrupt_lets_the_steps_at_hand_finish(tmp_path, undisturbed
 def test_the_second_interrupt_ends_all_at_once(tmp_path, undisturbed):
     out = tmp_path / "out"
     study = start(out)
+    interrupt(out, lambda: os.killpg(study.pid, signal.SIGINT))
     os.killpg(study.pid, signal.SIGINT)
-    os.killpg(study.pid, signal.SIGINT)
-    started = time.monotonic()
-    printed = study.communicate(timeout=60)[0]
-    assert time.monotonic() - started < 30
-    assert study.returncode == INTERRUPTED, printed
-    assert "Traceback" not in printed
+    assert study.wait(timeout=60) == INTERRUPTED  # within steps that do not end
+    assert "Traceback" not in (tmp_path / "said").read_text()
     assert Session(planned(out)).run() == 0
     assert_whole(out, undisturbed)
 
@@ -205,28 +212,11 @@ def test_workers_end_when_the_command_is_killed(tmp_path, undisturbed):
     out = tmp_path / "out"
     study = start(out)
     study.kill()
-    study.communicate()
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and _alive(study.pid):
-        time.sleep(0.05)
-    assert not _alive(study.pid)
+    study.wait()
+    (tmp_path / "go").touch()
+    until(lambda: not processes(study.pid))
     assert Session(planned(out)).run() == 0
     assert_whole(out, undisturbed)
-
-
-def _alive(session):
-    """The processes of a session."""
-    fields = [path.read_text().rpartition(")")[2].split() for path in _stats()]
-    return [field for field in fields if int(field[3]) == session and field[0] != "Z"]
-
-
-def _stats():
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            path.read_text()
-        except OSError:
-            continue
-        yield path
 
 
 def test_force_begins_anew(tmp_path, undisturbed):
@@ -257,7 +247,9 @@ def test_a_file_that_is_no_trace_is_left_as_it_is(tmp_path, capsys):
     bad.path.write_bytes(torn)
     for line in ([], ["force=true"]):
         assert Session(planned(tmp_path, *line)).run() == 1
-        assert f"{bad.path} is no trace" in capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert f"{bad.path} is no trace" in printed
+        assert line or "5 of 6 runs are already there" in printed
         assert bad.path.read_bytes() == torn
     assert status(bad).word == "failed"
 
