@@ -2,14 +2,14 @@
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from lbbench import growth
-from lbbench.domain import Domain, Pool
+from lbbench.domain import Array, Domain, Pool
 from lbbench.errors import ObjectiveError, UsageError
 from lbbench.gp import kernels
 from lbbench.methods.base import Method, Surrogate
@@ -18,6 +18,7 @@ from lbbench.plan import registry
 from lbbench.plan.checks import FIXED
 from lbbench.plan.keys import last
 from lbbench.plan.settings import Settings
+from lbbench.plan.sources import source
 from lbbench.problems.base import Problem
 from lbbench.problems.materials import require_data
 from lbbench.problems.python import objective as own_objective
@@ -47,10 +48,11 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
         ours: Problem = found(**given)
         return ours
     if registry.is_objective(found):
+        given.pop("version", None)
         return own_objective(name, found, **given)
     noise_std = given["noise_std"]
-    if "noise_std" not in registry.arguments(found):
-        del given["noise_std"]
+    for key in {"noise_std", "version"} & given.keys() - registry.arguments(found).keys():
+        del given[key]
     where = registry.target("problem", name)
     try:
         built = found(**given)
@@ -62,7 +64,19 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
         )
     if "seed" in given and math.isnan(built.optimum):
         raise UsageError(f"{where} makes another problem for each seed, so each must tell its optimum")
-    return replace(built, name=name, noise_std=noise_std)
+    return replace(built, name=name, noise_std=noise_std, evaluate=_checked(built.evaluate))
+
+
+def _checked(evaluate: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """The function of a user's own problem, whose result has the shape that it must have."""
+
+    def checked(x: Array) -> Array:
+        values: Any = evaluate(x)
+        if not isinstance(values, np.ndarray) or values.shape != (len(x),):
+            raise ObjectiveError(f"evaluate() of {x.shape} coordinates must return an array of shape ({len(x)},)")
+        return values
+
+    return checked
 
 
 def require(settings: Settings, seeds: Iterable[int] = (0,)) -> None:
@@ -70,8 +84,7 @@ def require(settings: Settings, seeds: Iterable[int] = (0,)) -> None:
     require_data(settings.problem)
     theirs = settings.get("problem.path") is not None or registry.is_plugin("problem", settings.problem)
     if theirs or any(settings.get(key) == value for key, value in POOLED.items()):
-        for seed in sorted(seeds, reverse=True):  # the last first: a table may have too few rows for it
-            suits(settings, problem(settings, seed).domain)
+        suits(settings, problem(settings, max(seeds)).domain)  # the last: a table may have too few rows for it
     for key, value in RAW.items():
         if settings.get(key) == value and settings.get("problem.standardise") is not False:
             raise UsageError(f"{last(key)}={value} is for problems with standardise=false, not {settings.problem}")
@@ -93,20 +106,21 @@ def suits(settings: Settings, domain: Domain) -> None:
 
 
 def signature(settings: Settings) -> dict[str, Any]:
-    """What three fixed points of a problem are, `x` in user units, and the objective's values `f` there.
+    """What tells a problem's objective from another, such as one of another data set or version of a library.
 
-    Another data set, or another version of a library, has another signature.
+    It is what three fixed points are, `x` in user units, and the values `f` there. One of the user's own, which may be
+    costly, is not evaluated: its `version` counts, if the settings have one, or else its `source`.
     """
-    return _signature(problem(settings))
+    if not registry.is_plugin("problem", settings.problem):
+        return _signature(problem(settings))
+    version = settings.get("problem.version")
+    return source(registry.target("problem", settings.problem)) if version is None else {"version": version}
 
 
 @functools.cache
 def _signature(objective: Problem) -> dict[str, Any]:
     points = objective.domain.user(objective.domain.uniform(3, generator(0, "signature", objective.name)))
-    values = objective.evaluate(points)
-    if not isinstance(values, np.ndarray) or values.shape != (len(points),):
-        raise ObjectiveError(f"evaluate() of {points.shape} coordinates must return an array of shape ({len(points)},)")
-    return {"x": points.tolist(), "f": values.tolist()}
+    return {"x": points.tolist(), "f": objective.evaluate(points).tolist()}
 
 
 def optimal_lengthscale(settings: Settings, objective: Problem) -> float:

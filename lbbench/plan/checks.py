@@ -24,6 +24,7 @@ from lbbench.plan.rules import (
     path,
     positive,
     seeds,
+    version,
     words,
 )
 
@@ -83,6 +84,7 @@ CHECKS: dict[str, Check] = {
     "categories": choice("refuse", "onehot"),
     "digest": either("auto", digest),
     "bounds": either("none", bounds),
+    "version": either("none", version),
     "optimum": either("unknown", number("a number", math.isfinite)),
 }
 

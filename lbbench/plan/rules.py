@@ -158,6 +158,11 @@ def address(text: str) -> str:
     return text
 
 
+def version(text: str) -> int | str:
+    """A number, or any text of one line."""
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,10}", text) else words(text)
+
+
 def digest(text: str) -> str:
     """A hash as lbbench writes it."""
     if not re.fullmatch(r"[0-9a-f]{10}", text):
