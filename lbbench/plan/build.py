@@ -12,6 +12,7 @@ from lbbench import growth
 from lbbench.domain import Array, Domain, Pool
 from lbbench.errors import ObjectiveError, UsageError
 from lbbench.gp import kernels
+from lbbench.maximiser import COMPARED
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.plan import registry
@@ -27,6 +28,7 @@ from lbbench.theory import rkhs_norm
 
 POOLED = {"gp.kernel": "empirical", "gp.norm": "auto", "method.information_gain": "greedy"}  # what needs a pool
 RAW = {"gp.norm": "auto", "gp.regulariser": "noise"}  # what is about values as they are
+MOST = 10_000  # points of a box that a step may compare with each other: a matrix of 0.8 GB
 CHOOSING = ("lb", "lnb", "agpucb", "mle", "mcmc")  # the methods that choose length scales
 
 
@@ -83,7 +85,8 @@ def require(settings: Settings, seeds: Iterable[int] = (0,)) -> None:
     """Raises `UsageError` if the data of a run's problem are not there, or its settings ask for what that has not."""
     require_data(settings.problem)
     theirs = settings.get("problem.path") is not None or registry.is_plugin("problem", settings.problem)
-    if theirs or any(settings.get(key) == value for key, value in POOLED.items()):
+    pooled = any(settings.get(key) == value for key, value in POOLED.items())
+    if theirs or pooled or _compared(settings) > MOST:
         suits(settings, problem(settings, max(seeds)).domain)  # the last: a table may have too few rows for it
     for key, value in RAW.items():
         if settings.get(key) == value and settings.get("problem.standardise") is not False:
@@ -96,6 +99,12 @@ def suits(settings: Settings, domain: Domain) -> None:
     for key, value in POOLED.items():
         if settings.get(key) == value and not isinstance(domain, Pool):
             raise UsageError(f"{last(key)}={value} needs a pool of candidates, {where}")
+    if not isinstance(domain, Pool) and (points := _compared(settings)) > MOST:
+        keys = "raw_samples" if settings.method == "gpts" else f"raw_samples, or {COMPARED} × restarts,"
+        raise UsageError(
+            f"{keys} must be at most {MOST} for method={settings.method} in a box: {points} points make matrices of "
+            f"{8e-9 * points**2:.3g} GB"
+        )
     if settings["gp"]["kernel"] != kernels.EMPIRICAL.name:
         return
     assert isinstance(domain, Pool)
@@ -103,6 +112,21 @@ def suits(settings: Settings, domain: Domain) -> None:
         raise UsageError(f"kernel=empirical is for problems that have a covariance, such as sensors, {where}")
     if settings.method in CHOOSING:
         raise UsageError(f"method={settings.method} chooses length scales, and kernel=empirical has none")
+    if settings.method not in registry.OURS["method"]:
+        return
+    if settings.get("method.lengthscale") not in (None, "auto"):
+        raise UsageError(f"lengthscale={settings['method']['lengthscale']} is of no use: kernel=empirical has none")
+    if settings.get("method.information_gain") == "analytic":
+        raise UsageError(
+            "information_gain=analytic bounds that of a kernel with a length scale, and kernel=empirical has none; "
+            "allowed here: greedy, realised or a number of nats"
+        )
+
+
+def _compared(settings: Settings) -> int:
+    """How many points of a box a step compares with each other, at a cost of their square, or GP-TS of their cube."""
+    raw, restarts = (int(settings["acquisition"][key]) for key in ("raw_samples", "restarts"))
+    return raw if settings.method == "gpts" else min(raw, COMPARED * restarts)
 
 
 def signature(settings: Settings) -> dict[str, Any]:
