@@ -10,6 +10,7 @@ from lbbench.acquisition import Acquisition, Smooth
 from lbbench.domain import Array, Box, Domain, Points, Pool, sobol
 from lbbench.errors import NumericalError
 
+COMPARED = 12  # points for each start, with each other: the rest of 500 are hardly ever starts
 ITERATIONS = 500  # a climb takes 10 as a rule
 LEAST = 1e-10  # gain of a step that is worth another
 ROUNDING = 1e-13  # of values, relative to 1 plus their size: near a maximum gradients are more telling
@@ -60,7 +61,7 @@ def _around(incumbents: Array, rng: Generator) -> Array:
 
 def distinct_best(points: Array, values: Array, n: int, radius: float) -> Array:
     """The n best of the points `(m, d)` that have no better one within `radius`, then the best of the others."""
-    best = np.argsort(-values, kind="stable")[: 12 * n]  # the rest of 500 points are hardly ever starts
+    best = np.argsort(-values, kind="stable")[: COMPARED * n]
     points = points[best]
     to_better = np.where(np.tri(len(points), k=-1, dtype=bool), cdist(points, points), np.inf)
     return points[np.argsort(to_better.min(1) < radius, kind="stable")[:n]]

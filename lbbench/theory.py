@@ -110,7 +110,7 @@ def analytic_information_gain(n: int, lengthscale: float, dim: int, smoothness: 
     """Bound on the maximum information gain after n points, up to a constant factor that does not depend on θ.
 
     RBF (`smoothness` None): θ^{−d} (ln n)^{d+1} (Proposition 2.3); Matérn-ν: θ^{−d} n^{d/(2ν+d)} (ln n)^{2ν/(2ν+d)}
-    (Vakili et al. 2021). Of no points it is 0.
+    (Vakili et al. 2021). Of no points it is 0. A kernel without a length scale, the empirical one, has no such bound.
     """
     if n == 0:
         return 0.0

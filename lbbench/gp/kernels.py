@@ -20,7 +20,7 @@ class Kernel:
 
     `value(u)` is k, `derivative(u)` the pair of k and dk/du, `curvature(u)` the triple with d²k/du², elementwise on an
     array of any shape.
-    `smoothness` is ν of a Matérn kernel, None for the RBF.
+    `smoothness` is ν of a Matérn kernel, None for the RBF and for the empirical one, of which nothing like it is known.
     """
 
     name: str

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.health.check import Check, faults, message
+from lbbench.plan import registry
 from lbbench.plan.checks import check, typed_tree
 from lbbench.plan.configs import config_dir, load, options
 from lbbench.plan.sweeps import Combination, plan
@@ -180,8 +181,9 @@ def _load(name: str) -> None:
 
 
 def _data() -> Iterator[Check]:
-    """Each problem as a run builds it, and its value at a point."""
-    problems = [name for name in options("problem") if "path" not in load(f"problem/{name}")]  # which is the user's
+    """Each problem of ours as a run builds it, and its value at a point."""
+    ours = [name for name in options("problem") if not registry.is_plugin("problem", name)]
+    problems = [name for name in ours if "path" not in load(f"problem/{name}")]  # which is the user's
     found = dict(faults({name: partial(_evaluate, name) for name in problems}))
     for name in problems:
         yield Check("data", f"{name}: {found.get(name, 'can be evaluated')}", REINSTALL if name in found else "")

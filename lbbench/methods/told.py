@@ -9,7 +9,7 @@ from lbbench.acquisition import UCB, Acquisition
 from lbbench.domain import Pool
 from lbbench.errors import NumericalError
 from lbbench.gp.data import Data
-from lbbench.gp.kernels import covariance
+from lbbench.gp.kernels import EMPIRICAL, covariance
 from lbbench.gp.posterior import Posterior
 from lbbench.methods.base import Maximise, Step, Surrogate, within_widest
 from lbbench.theory import GREEDY_SHARE, analytic_information_gain, greedy_choices
@@ -63,9 +63,14 @@ class Bounded(Told):
     _greedy: Iterator[tuple[float, int]] = field(init=False, repr=False)
 
     def start(self, data: Data) -> None:
-        """Fit the initial design. Raises `NumericalError` if greedy choices are asked for in a box."""
+        """Fit the initial design.
+
+        Raises `NumericalError` if greedy choices are asked for in a box, or an analytic bound of an empirical kernel.
+        """
         super().start(data)
         self._gains = [0.0]
+        if self.information_gain == "analytic" and self.surrogate.kernel is EMPIRICAL:
+            raise NumericalError("information_gain=analytic needs a kernel with a length scale")
         if self.information_gain == "greedy":
             if not isinstance(data.domain, Pool):
                 raise NumericalError("information_gain=greedy needs a pool to choose from")

@@ -2,22 +2,24 @@
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from lbbench import growth
-from lbbench.domain import Domain, Pool
+from lbbench.domain import Array, Domain, Pool
 from lbbench.errors import ObjectiveError, UsageError
 from lbbench.gp import kernels
+from lbbench.maximiser import COMPARED
 from lbbench.methods.base import Method, Surrogate
 from lbbench.methods.lengthscales import Shrinking
 from lbbench.plan import registry
 from lbbench.plan.checks import FIXED
 from lbbench.plan.keys import last
 from lbbench.plan.settings import Settings
+from lbbench.plan.sources import source
 from lbbench.problems.base import Problem
 from lbbench.problems.materials import require_data
 from lbbench.problems.python import objective as own_objective
@@ -26,6 +28,7 @@ from lbbench.theory import rkhs_norm
 
 POOLED = {"gp.kernel": "empirical", "gp.norm": "auto", "method.information_gain": "greedy"}  # what needs a pool
 RAW = {"gp.norm": "auto", "gp.regulariser": "noise"}  # what is about values as they are
+MOST = 10_000  # points of a box that a step may compare with each other: a matrix of 0.8 GB
 CHOOSING = ("lb", "lnb", "agpucb", "mle", "mcmc")  # the methods that choose length scales
 
 
@@ -47,10 +50,11 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
         ours: Problem = found(**given)
         return ours
     if registry.is_objective(found):
+        given.pop("version", None)
         return own_objective(name, found, **given)
     noise_std = given["noise_std"]
-    if "noise_std" not in registry.arguments(found):
-        del given["noise_std"]
+    for key in {"noise_std", "version"} & given.keys() - registry.arguments(found).keys():
+        del given[key]
     where = registry.target("problem", name)
     try:
         built = found(**given)
@@ -62,16 +66,28 @@ def _problem(name: str, settings: tuple[tuple[str, Any], ...]) -> Problem:
         )
     if "seed" in given and math.isnan(built.optimum):
         raise UsageError(f"{where} makes another problem for each seed, so each must tell its optimum")
-    return replace(built, name=name, noise_std=noise_std)
+    return replace(built, name=name, noise_std=noise_std, evaluate=_checked(built.evaluate))
+
+
+def _checked(evaluate: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """The function of a user's own problem, whose result has the shape that it must have."""
+
+    def checked(x: Array) -> Array:
+        values: Any = evaluate(x)
+        if not isinstance(values, np.ndarray) or values.shape != (len(x),):
+            raise ObjectiveError(f"evaluate() of {x.shape} coordinates must return an array of shape ({len(x)},)")
+        return values
+
+    return checked
 
 
 def require(settings: Settings, seeds: Iterable[int] = (0,)) -> None:
     """Raises `UsageError` if the data of a run's problem are not there, or its settings ask for what that has not."""
     require_data(settings.problem)
     theirs = settings.get("problem.path") is not None or registry.is_plugin("problem", settings.problem)
-    if theirs or any(settings.get(key) == value for key, value in POOLED.items()):
-        for seed in sorted(seeds, reverse=True):  # the last first: a table may have too few rows for it
-            suits(settings, problem(settings, seed).domain)
+    pooled = any(settings.get(key) == value for key, value in POOLED.items())
+    if theirs or pooled or _compared(settings) > MOST:
+        suits(settings, problem(settings, max(seeds)).domain)  # the last: a table may have too few rows for it
     for key, value in RAW.items():
         if settings.get(key) == value and settings.get("problem.standardise") is not False:
             raise UsageError(f"{last(key)}={value} is for problems with standardise=false, not {settings.problem}")
@@ -83,6 +99,12 @@ def suits(settings: Settings, domain: Domain) -> None:
     for key, value in POOLED.items():
         if settings.get(key) == value and not isinstance(domain, Pool):
             raise UsageError(f"{last(key)}={value} needs a pool of candidates, {where}")
+    if not isinstance(domain, Pool) and (points := _compared(settings)) > MOST:
+        keys = "raw_samples" if settings.method == "gpts" else f"raw_samples, or {COMPARED} × restarts,"
+        raise UsageError(
+            f"{keys} must be at most {MOST} for method={settings.method} in a box: {points} points make matrices of "
+            f"{8e-9 * points**2:.3g} GB"
+        )
     if settings["gp"]["kernel"] != kernels.EMPIRICAL.name:
         return
     assert isinstance(domain, Pool)
@@ -90,23 +112,39 @@ def suits(settings: Settings, domain: Domain) -> None:
         raise UsageError(f"kernel=empirical is for problems that have a covariance, such as sensors, {where}")
     if settings.method in CHOOSING:
         raise UsageError(f"method={settings.method} chooses length scales, and kernel=empirical has none")
+    if settings.method not in registry.OURS["method"]:
+        return
+    if settings.get("method.lengthscale") not in (None, "auto"):
+        raise UsageError(f"lengthscale={settings['method']['lengthscale']} is of no use: kernel=empirical has none")
+    if settings.get("method.information_gain") == "analytic":
+        raise UsageError(
+            "information_gain=analytic bounds that of a kernel with a length scale, and kernel=empirical has none; "
+            "allowed here: greedy, realised or a number of nats"
+        )
+
+
+def _compared(settings: Settings) -> int:
+    """How many points of a box a step compares with each other, at a cost of their square, or GP-TS of their cube."""
+    raw, restarts = (int(settings["acquisition"][key]) for key in ("raw_samples", "restarts"))
+    return raw if settings.method == "gpts" else min(raw, COMPARED * restarts)
 
 
 def signature(settings: Settings) -> dict[str, Any]:
-    """What three fixed points of a problem are, `x` in user units, and the objective's values `f` there.
+    """What tells a problem's objective from another, such as one of another data set or version of a library.
 
-    Another data set, or another version of a library, has another signature.
+    It is what three fixed points are, `x` in user units, and the values `f` there. One of the user's own, which may be
+    costly, is not evaluated: its `version` counts, if the settings have one, or else its `source`.
     """
-    return _signature(problem(settings))
+    if not registry.is_plugin("problem", settings.problem):
+        return _signature(problem(settings))
+    version = settings.get("problem.version")
+    return source(registry.target("problem", settings.problem)) if version is None else {"version": version}
 
 
 @functools.cache
 def _signature(objective: Problem) -> dict[str, Any]:
     points = objective.domain.user(objective.domain.uniform(3, generator(0, "signature", objective.name)))
-    values = objective.evaluate(points)
-    if not isinstance(values, np.ndarray) or values.shape != (len(points),):
-        raise ObjectiveError(f"evaluate() of {points.shape} coordinates must return an array of shape ({len(points)},)")
-    return {"x": points.tolist(), "f": values.tolist()}
+    return {"x": points.tolist(), "f": objective.evaluate(points).tolist()}
 
 
 def optimal_lengthscale(settings: Settings, objective: Problem) -> float:

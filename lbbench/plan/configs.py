@@ -67,7 +67,8 @@ def _plugin(group: str, name: str) -> dict[str, Any]:
     settings = registry.settings(group, name)
     if group == "problem":
         usual = {key: value for key, value in load(f"problem/{PYTHON}").items() if key != "target"}
-        settings = usual if settings is None else {key: usual[key] for key in registry.SHARED} | settings
+        shared = {key: usual[key] for key in (*registry.SHARED, "version")}
+        settings = usual if settings is None else shared | settings
     return {**(settings or {}), "name": name}
 
 

@@ -94,6 +94,14 @@ def canonical(full: str, key: str, text: str) -> str:
     return text if isinstance(value, tuple) else str(value)
 
 
+def today(name: str, text: str) -> str:
+    """A value of an older trace as it would be written now; as it is, if it would not be allowed or is unknown."""
+    try:
+        return canonical(name, name, text) if name in CHECKS else text
+    except UsageError:
+        return text
+
+
 def _hint(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.lower(), list(known), n=1)
     return f", did you mean '{close[0]}'?" if close else ""

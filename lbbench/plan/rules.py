@@ -47,7 +47,7 @@ def number(allowed: str, test: Callable[[float], bool]) -> Check:
             value = math.nan
         if not math.isfinite(value) or not test(value):
             raise ValueError(allowed)
-        return value
+        return value + 0.0  # not -0
 
     return check
 
@@ -56,7 +56,7 @@ def either(word: str, check: Check) -> Check:
     """A word of its own, or whatever `check` takes."""
 
     def checked(text: str) -> Value:
-        if text == word:
+        if text.lower() == word:
             return word
         try:
             return check(text)
@@ -74,7 +74,7 @@ def boolean(text: str) -> bool:
 
 
 def expression(text: str) -> str:
-    """A growth function, without whitespace."""
+    """A growth function, in its canonical form."""
     return growth.parse(text).text
 
 
@@ -84,7 +84,34 @@ def path(text: str) -> str:
         raise ValueError("a directory")
     if os.path.expanduser(text).startswith("~"):
         raise ValueError("a directory; there is no such user (for a name that begins with ~ write ./~)")
-    return text
+    own = str(Path(text)).startswith("~") and not text.startswith("~")  # ./~, whose point a Path forgets
+    return os.path.abspath(text) if own else text
+
+
+def file(text: str) -> str:
+    """A path of a file: relative if it lies in the current directory, and as it was typed if not, but for a ~."""
+    found = os.path.expanduser(text)
+    if not text.strip() or not text.isprintable() or found.startswith("~"):
+        raise ValueError("a file (for a name that begins with ~ write ./~)")
+    path = Path(found)
+    if path.is_absolute() or ".." in path.parts:
+        ways = (path, Path(os.path.realpath(path.parent), path.name))
+        inside = (
+            way.relative_to(Path.cwd()) for way in ways if ".." not in way.parts and way.is_relative_to(Path.cwd())
+        )
+        path = next(inside, path)
+    return f"./{path}" if str(path).startswith("~") else str(path)
+
+
+def columns(text: str) -> str:
+    """Names of columns: `none`, one as it is, or several as `[a,b]`, by the alphabet."""
+    listed = words(text).startswith("[") and text.endswith("]")
+    inner = text[1:-1] if listed else text
+    names = sorted({name.strip() for name in inner.split(",")}) if inner.strip() else ["none"]
+    if "" in names:
+        raise ValueError("none, the name of a column, or several such as [batch,date]")
+    named = listed and inner.strip() and (names[0] == "none" or names[0].startswith("["))
+    return names[0] if len(names) == 1 and not named else f"[{','.join(names)}]"
 
 
 def inside(out: Path, key: str, text: str) -> Path:
@@ -131,6 +158,11 @@ def address(text: str) -> str:
     return text
 
 
+def version(text: str) -> int | str:
+    """A number, or any text of one line."""
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,10}", text) else words(text)
+
+
 def digest(text: str) -> str:
     """A hash as lbbench writes it."""
     if not re.fullmatch(r"[0-9a-f]{10}", text):
@@ -141,7 +173,7 @@ def digest(text: str) -> str:
 def bounds(text: str) -> str:
     """The lowest and the highest value of each input, `[[0,1],[20,80]]`."""
     try:
-        ranges = [(float(low), float(high)) for low, high in json.loads(text)]
+        ranges = [(float(low) + 0.0, float(high) + 0.0) for low, high in json.loads(text)]
     except (ValueError, TypeError, RecursionError):
         ranges = []
     if not ranges or not all(-math.inf < low < high < math.inf for low, high in ranges):

@@ -119,6 +119,8 @@ def compose(combination: Combination) -> Settings:
     del tree["study"], tree["execution"]
     typed = typed_tree(tree)
     problem = typed["problem"]
+    if problem.get("version") == "none":  # an own problem's, of which older traces say nothing
+        del problem["version"]
     if problem.get("digest") == "auto" and problem.get("path", "none") != "none":
         from lbbench.problems.tables import digest_of
 

@@ -1,5 +1,6 @@
 """What `lbbench show` prints."""
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -42,11 +43,20 @@ def show(plan: Plan, asked: set[str]) -> Iterator[str]:
 
 def comments(file: str) -> dict[str, str]:
     """The comment behind each key of a file in configs/."""
-    group, _, name = file.rpartition("/")
-    if registry.is_plugin(group, name):
-        file = f"{group}/{PYTHON}"
-    text = (config_dir() / f"{file}.yaml").read_text(encoding="utf-8")
-    return dict(re.findall(r"^\s*(\w+):.*?# (.*)$", text, re.MULTILINE))
+    return dict(re.findall(r"^\s*(\w+):.*?# (.*)$", _file(file), re.MULTILINE))
+
+
+def notes(file: str) -> list[str]:
+    """What the head of a file in configs/ says below its first line, which describes it."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"), _file(file).splitlines())
+    return [line.lstrip("# ") for line in lines][1:]
+
+
+def _file(name: str) -> str:
+    group, _, own = name.rpartition("/")
+    if registry.is_plugin(group, own):
+        name = f"{group}/{PYTHON}"
+    return (config_dir() / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def _section(name: str, value: Any) -> Iterator[str]:
@@ -54,6 +64,7 @@ def _section(name: str, value: Any) -> Iterator[str]:
         yield from _lines({name: value}, comments("config"), indent="")
     elif "name" in value:
         yield f"{name}: {value['name']}"
+        yield from (f"  {note}" for note in notes(f"{name}/{value['name']}"))
         yield from _lines(value, comments(f"{name}/{value['name']}"))
     else:
         yield name
@@ -86,7 +97,9 @@ def _facts(settings: Settings) -> Iterator[str]:
     if registry.is_plugin("problem", problem.name):  # whose evaluation may take long
         return
     theta = build.optimal_lengthscale(settings, problem)
-    if math.isnan(problem.lengthscale):
+    if gp["kernel"] == "empirical":
+        what = "none: the kernel is the pool's covariance"
+    elif math.isnan(problem.lengthscale):
         what = f"θ̂* = {theta:.4g}, fits the best 1 % of the domain ({gp['kernel']}, λ = {gp['regulariser']})"
     else:
         what = f"θ = {theta:.4g}, its own"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ def sensors(
 
 @functools.lru_cache(maxsize=1)  # for the trials, which share it
 def _readings(path: str, ignore: str, digest: str) -> pd.DataFrame:
-    table = read(Path(path))
+    table = read(Path(os.path.expanduser(path)))
     table = table.drop(columns=ignored(path, table, ignore))
     if len(table.columns) < 2:
         raise UsageError(f"{path} must have a column for each sensor, and at least 2; left are {len(table.columns)}")

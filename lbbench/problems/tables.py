@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +39,7 @@ def csv(
         if value == "none":
             raise UsageError(f"problem=csv needs problem.{key}=, such as problem.path=data.csv problem.target=yield")
     unchanged(path, digest)
-    table = read(Path(path))
+    table = read(Path(os.path.expanduser(path)))
     has(path, table, target)
     left_out = ignored(path, table, ignore)
     table = table[table[target].notna()]
@@ -70,7 +72,8 @@ def has(path: str, table: pd.DataFrame, *names: str) -> None:
 
 def ignored(path: str, table: pd.DataFrame, ignore: str) -> list[str]:
     """The columns that `ignore` names, as `[a,b]`, or none. Raises `UsageError` as `has` does."""
-    names = [] if ignore == "none" else [name.strip() for name in ignore.strip("[]").split(",")]
+    inner = ignore[1:-1] if ignore.startswith("[") and ignore.endswith("]") else ignore
+    names = [] if ignore == "none" else [name.strip() for name in inner.split(",")]
     has(path, table, *names)
     return names
 
@@ -85,9 +88,16 @@ def unchanged(path: str, digest: str) -> str:
 def digest_of(path: str) -> str:
     """A hash of a file's content. Raises `UsageError` if it cannot be read."""
     try:
-        return hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest()[:10]
+        file = os.path.expanduser(path)
+        stat = os.stat(file)
+        return _digest(file, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@functools.cache  # for the settings of a sweep, which share it
+def _digest(file: str, *version: int) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:10]
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -95,7 +105,7 @@ def read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path.expanduser(), skipinitialspace=True, dtype=str)
+        table = pd.read_csv(path, skipinitialspace=True, dtype=str)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
+from lbbench.plan.keys import today
 from lbbench.plan.settings import Settings, defaults
 from lbbench.records import files, thinning, traces
 from lbbench.records.inspection import Key
@@ -203,7 +204,11 @@ def _with_regrets(rows: pa.Table, best: float) -> pa.Table:
 def _is_wanted(trace: Trace, wanted: Mapping[str, Sequence[str]]) -> bool:
     own = {"problem": trace.settings.problem, "method": trace.settings.method, "seeds": trace.seed}
     values = trace.settings.flat | own
-    return all(str(values[key]) in allowed for key, allowed in wanted.items() if key in values)
+    return all(
+        {str(values[key]), today(key, str(values[key]))} & set(allowed)
+        for key, allowed in wanted.items()
+        if key in values
+    )
 
 
 def _variants(found: Iterable[Trace]) -> list[Variant]:

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from lbbench.domain import Array
 from lbbench.errors import UsageError
+from lbbench.gp.kernels import KERNELS
 from lbbench.plan import build, registry
 from lbbench.report.collection import Collection
 from lbbench.report.variants import Variant, VariantKey
@@ -18,10 +19,12 @@ COLUMNS = ["t", "lengthscale"]
 def chosen(collection: Collection, variants: Sequence[Variant]) -> dict[VariantKey, Array]:
     """The length scales that each variant chose, step by step and run by run.
 
-    Without any are methods that choose none, and runs that are thinned: what few steps chose is not what all did.
+    Without any are methods that choose none, kernels that have none, and runs that are thinned: what few steps chose is
+    not what all did.
     """
     found: dict[VariantKey, list[Array]] = {variant.key: [] for variant in variants}
-    for trace, rows in collection.each(collection.whole(variants), COLUMNS):
+    scaled = [variant for variant in variants if variant.settings["gp"]["kernel"] in KERNELS]
+    for trace, rows in collection.each(collection.whole(scaled), COLUMNS):
         later = rows.filter(pc.greater(rows["t"], 0))["lengthscale"].to_numpy()
         found[trace.key[:3]].append(later[~np.isnan(later)])
     return {key: np.concatenate(values) if values else np.empty(0) for key, values in found.items()}
@@ -38,8 +41,11 @@ def bins(chosen: Iterable[Array]) -> Array:
 
 
 def optimal_lengthscale(variant: Variant) -> float | None:
-    """θ̂* for the problem, kernel and regulariser of a variant; None where the problem is not installed here."""
-    if variant.problem not in registry.OURS["problem"]:
+    """θ̂* for the problem, kernel and regulariser of a variant; None where the problem is not installed here.
+
+    Neither has a kernel any that has no length scale.
+    """
+    if variant.problem not in registry.OURS["problem"] or variant.settings["gp"]["kernel"] not in KERNELS:
         return None
     try:
         return build.optimal_lengthscale(variant.settings, build.problem(variant.settings))

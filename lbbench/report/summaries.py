@@ -152,7 +152,11 @@ def _tests(collection: Collection, variants: Sequence[Variant], frame: pd.DataFr
 
 
 def _factors(collection: Collection, variants: Sequence[Variant], frame: pd.DataFrame) -> Table:
-    growing = [variant for variant in variants if "g" in variant.settings["method"]]
+    growing = [
+        variant
+        for variant in variants
+        if "g" in variant.settings["method"] and variant.settings["gp"]["kernel"] in KERNELS
+    ]
     points = collection.read(growing, ["run_id", "x"], thinned=True).drop_duplicates("run_id")
     dims = {run_id: len(x) for run_id, x in points.itertuples(index=False)}
     rows = dict.fromkeys(_factor(variant, dims[variant.run_id]) for variant in growing)

@@ -1,7 +1,6 @@
 """Worker processes: each plays one run at a time, may die or be stopped, and harms no other run."""
 
 import contextlib
-import json
 import math
 import multiprocessing
 import queue
@@ -19,6 +18,7 @@ from lbbench.plan.kinds import KINDS
 from lbbench.records.failures import Failure
 from lbbench.records.journal import Busy, Journal, peek
 from lbbench.records.run import Run
+from lbbench.records.signatures import conflict
 from lbbench.study import machine
 
 
@@ -231,7 +231,7 @@ def _play(task: Task, journal: Journal, stopped: Callable[[], bool], threads: in
 def _compare(journal: Journal, about: Mapping[str, Any]) -> None:
     """Raises `UsageError` if earlier processes played another objective."""
     for head in journal.heads:
-        if json.dumps(head["signature"]) != json.dumps(about["signature"]):  # in which NaN equals NaN
+        if conflict(head["signature"], about["signature"]):
             raise UsageError(f"the objective has changed since {journal.path} was begun; force=true starts anew")
 
 

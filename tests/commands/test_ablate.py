@@ -28,7 +28,7 @@ def cells(*arguments):
 
 
 def test_the_papers_ablation_is_what_is_not_said_otherwise():
-    growths = ("t^0.25", "t^0.5", "t^0.75")
+    growths = ("t^0.25", "sqrt(t)", "t^0.75")
     assert cells("g=t^0.25,t^0.5,t^0.75") == [
         (method, "michalewicz", {"method.g": g}, 10) for method in ("lb", "agpucb") for g in growths
     ]
@@ -140,10 +140,10 @@ def test_the_line_typed_in_a_shell(shell, tmp_path):
     table = result.stdout[result.stdout.index("problem ") :].splitlines()
     assert table[0].split() == ["problem", "g", "LB", "A-GP-UCB"]
     assert [row.split()[:2] for row in table[1:5]] == [
-        ["berkenkamp", value] for value in ("t^0.25", "t^0.5", "t^0.75", "spread")
+        ["berkenkamp", value] for value in ("t^0.25", "sqrt(t)", "t^0.75", "spread")
     ]
     collection = Collection.at(tmp_path / "results")
-    assert [v.changed["g"] for v in collection.variants] == ["t^0.25", "t^0.5", "t^0.75"] * 2
+    assert [v.settings["method"]["g"] for v in collection.variants] == ["sqrt(t)", "t^0.25", "t^0.75"] * 2
     last = collection.read(collection.variants).groupby(["method", "run_id"])["simple_regret"].last()
     shown = [float(number) for row in table[1:4] for number in row.split()[2:]]
     assert sorted(shown) == pytest.approx(sorted(last), rel=1e-3)

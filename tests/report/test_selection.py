@@ -18,7 +18,7 @@ def test_filters_are_checked_and_written_as_settings_are():
     assert select(line, OWN).wanted == {
         "method": ("agpucb", "lb"),
         "problem": ("agnp",),
-        "g": ("sqrt(t)", "t^.5"),
+        "g": ("sqrt(t)", "sqrt(t)"),
         "kernel": ("rbf",),
         "theta0": ("0.5", "mle"),
         "norm": ("2.0",),

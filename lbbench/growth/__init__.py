@@ -8,43 +8,37 @@ Grammar (whitespace is free, `^` binds tighter than a sign and groups to the rig
     power   = atom ("^" factor)?
     atom    = number | "t" | name "(" sum ("," sum)* ")" | "(" sum ")"
 
-An expression is parsed into closures over `math`; nothing is ever evaluated as Python.
+An expression is parsed into `terms`, which are closures over `math`; nothing is ever evaluated as Python. One function
+has one text, however it was written: `0.50*t + 1` is `0.5*t+1`, and `t^.5` is `sqrt(t)`.
 """
 
 import math
-import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NoReturn
 
 from lbbench.errors import UsageError
+from lbbench.growth import terms
+from lbbench.growth.terms import Function, Term
 
-Function = Callable[[float], float]
-
+MAX_LENGTH = 100  # also bounds the depth of the recursion
 FUNCTIONS: dict[str, tuple[Callable[..., float], range]] = {
     "sqrt": (math.sqrt, range(1, 2)),
     "log": (math.log, range(1, 2)),
     "exp": (math.exp, range(1, 2)),
-    "max": (max, range(2, 9)),
-    "min": (min, range(2, 9)),
-}
-OPERATORS: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "^": math.pow,
+    "max": (max, range(2, MAX_LENGTH)),
+    "min": (min, range(2, MAX_LENGTH)),
 }
 TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(.))", re.ASCII)
 EXPECTED = "expected a number, t, '(' or one of " + ", ".join(FUNCTIONS)
 DIGITS = tuple("0123456789")
-MAX_LENGTH = 100  # also bounds the depth of the recursion
 
 
 @dataclass(frozen=True)
 class Growth:
-    """A growth function. `text` is its expression without whitespace, `Growth(...)(t)` its value at step t."""
+    """A growth function. `text` is its canonical expression, `Growth(...)(t)` its value at step t."""
 
     text: str
     function: Function
@@ -70,7 +64,12 @@ def parse(text: str) -> Growth:
     """
     if len(text) > MAX_LENGTH:
         raise UsageError(f"a growth function has at most {MAX_LENGTH} characters, this one {len(text)}")
-    return _Parser(text).growth()
+    term = _Parser(text).expression()
+    if len(term.text) > MAX_LENGTH:
+        raise UsageError(
+            f"a growth function has at most {MAX_LENGTH} characters, this one {len(term.text)}: {term.text}"
+        )
+    return Growth(term.text, term.function)
 
 
 class _Parser:
@@ -83,11 +82,11 @@ class _Parser:
         ]
         self.next = 0
 
-    def growth(self) -> Growth:
-        function = self.sum()
+    def expression(self) -> Term:
+        term = self.sum()
         if self.peek():
             self.fail("expected an operator or the end")
-        return Growth("".join(token for token, _ in self.tokens), function)
+        return term
 
     def peek(self) -> str:
         return self.tokens[self.next][0] if self.next < len(self.tokens) else ""
@@ -102,38 +101,41 @@ class _Parser:
         printable = "".join(c if c.isprintable() else "?" for c in self.text)
         raise UsageError(f"{printable}\n{' ' * at}^ {message}")
 
-    def sum(self) -> Function:
-        return self.chain("+-", self.product)
+    def sum(self) -> Term:
+        return terms.add(*self.chain("+-", self.product, terms.negate))
 
-    def product(self) -> Function:
-        return self.chain("*/", self.factor)
+    def product(self) -> Term:
+        return terms.multiply(*self.chain("*/", self.factor, terms.reciprocal))
 
-    def chain(self, symbols: str, operand: Callable[[], Function]) -> Function:
-        left = operand()
+    def chain(self, symbols: str, operand: Callable[[], Term], inverse: Callable[[Term], Term]) -> list[Term]:
+        """Operands between two operators, as if all of them were the first."""
+        found = [operand()]
         while (symbol := self.peek()) and symbol in symbols:
             self.next += 1
-            left = _apply(OPERATORS[symbol], left, operand())
-        return left
+            found.append(operand() if symbol == symbols[0] else inverse(operand()))
+        return found
 
-    def factor(self) -> Function:
+    def factor(self) -> Term:
         if self.peek() == "-":
             self.next += 1
-            return _apply(operator.neg, self.factor())
+            return terms.negate(self.factor())
         base = self.atom()
         if self.peek() != "^":
             return base
         self.next += 1
-        return _apply(OPERATORS["^"], base, self.factor())
+        return terms.power(base, self.factor())
 
-    def atom(self) -> Function:
+    def atom(self) -> Term:
         token = self.peek()
         if token == "t":
             self.next += 1
-            return float
+            return terms.T
         if token[:1] in DIGITS or (token[:1] == "." and len(token) > 1):
-            self.next += 1
             value = float(token)
-            return lambda t: value
+            if math.isinf(value):
+                self.fail("expected a number up to 1.8e308")
+            self.next += 1
+            return terms.number(Fraction(token) if value else Fraction(0))
         if token == "(":
             self.next += 1
             inner = self.sum()
@@ -143,7 +145,7 @@ class _Parser:
             return self.call(token)
         self.fail(EXPECTED)
 
-    def call(self, name: str) -> Function:
+    def call(self, name: str) -> Term:
         function, arity = FUNCTIONS[name]
         self.next += 1
         self.expect("(")
@@ -154,8 +156,4 @@ class _Parser:
         if len(arguments) not in arity:
             self.fail(f"{name} takes at least {arity[0]} arguments")
         self.expect(")")
-        return _apply(function, *arguments)
-
-
-def _apply(function: Callable[..., float], *arguments: Function) -> Function:
-    return lambda t: function(*(argument(t) for argument in arguments))
+        return terms.call(name, function, arguments)
