@@ -11,8 +11,8 @@ from unittest import mock
 import pandas as pd
 import pytest
 from chaos.terminal import call
-from lbbench.plan.overrides import plan
 
+from lbbench.plan.sweeps import plan
 from lbbench.records import failures, files, journal, traces
 from lbbench.records.failures import Failure
 from lbbench.records.journal import Journal

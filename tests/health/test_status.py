@@ -2,11 +2,11 @@
 
 import made_up
 import pytest
-from lbbench.plan.overrides import plan
 from typer.testing import CliRunner
 
 from lbbench import cli
 from lbbench.health.status import statuses
+from lbbench.plan.sweeps import plan
 from lbbench.records import traces
 from lbbench.records.journal import Journal
 from lbbench.report.collection import Collection
