@@ -42,10 +42,14 @@ def status(overrides: Overrides = None) -> None:
     planned = plan(overrides or [])
     from lbbench.commands.printing import show
     from lbbench.health.status import asked_for, details, status, table
+    from lbbench.plan.words import command_line
+    from lbbench.progress import watched
 
-    statuses = [status(run) for run in asked_for(planned)]
+    asked = asked_for(planned)
+    statuses = [status(run) for run in watched(asked, f"looking at {len(asked):,} runs")]
     if not statuses:
-        raise UsageError(f"no runs in {planned.study['out']}; begin some: lbbench run method=lb problem=michalewicz")
+        begin = command_line("lbbench", "run", "method=lb", "problem=michalewicz", *planned.arguments)
+        raise UsageError(f"no runs in {planned.study['out']}; begin some: {begin}")
     show(table(statuses), titled=False)
     for line in details(statuses):
         typer.echo(line)

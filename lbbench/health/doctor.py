@@ -19,6 +19,7 @@ from lbbench.plan.checks import check, typed_tree
 from lbbench.plan.configs import config_dir, load, options
 from lbbench.plan.sweeps import Combination, plan
 from lbbench.plan.words import pairs
+from lbbench.progress import watched
 from lbbench.records import files
 from lbbench.study import machine
 
@@ -171,7 +172,8 @@ def _objectives(out: Path) -> Iterator[Check]:
     from lbbench.records import signatures, traces
 
     runs: list[dict[str, Any]] = []
-    for path in files.below(out / "traces", ".parquet"):
+    paths = files.below(out / "traces", ".parquet")
+    for path in watched(paths, f"reading {len(paths):,} traces"):
         try:
             runs += traces.read_runs(path)
         except UsageError as error:

@@ -3,19 +3,23 @@
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from lbbench.plan.keys import last
+from lbbench.plan.rules import directory
 from lbbench.plan.settings import Settings
 from lbbench.plan.sweeps import Plan
-from lbbench.plan.words import command_line
+from lbbench.plan.words import command_line, word
+from lbbench.progress import watched
 from lbbench.records.journal import peek
 from lbbench.records.run import Run
 from lbbench.report import style
-from lbbench.report.collection import Collection, variant_of
+from lbbench.report.collection import Collection
+from lbbench.report.naming import names
 from lbbench.report.tables import Cell, Table
+from lbbench.report.variants import variant_of
 from lbbench.study import machine
 from lbbench.study.execution.remote import AT_ONCE
 
@@ -43,20 +47,29 @@ class Measured:
         )
 
 
+class Expected(NamedTuple):
+    """How many `seconds` a run on a problem, as that is called, will take, and by what that is told."""
+
+    problem: str
+    method: str
+    seconds: float
+    source: str
+
+
 def measured(collection: Collection, settings: Settings) -> Measured | None:
     """The runs of a problem and method at hand whose settings are nearest, steps aside; None if there are none."""
     changes = {
-        variant.run_id: _changes(variant.settings, settings)
+        variant.run_id: (variant.settings.objective != settings.objective, _changes(variant.settings, settings))
         for variant in collection.variants
-        if (variant.problem, variant.method) == (settings.problem, settings.method)
+        if variant.key[:2] == (settings.problem, settings.method)
     }
     if not changes:
         return None
-    fewest = min(changes.values())
+    fewest = min(changes.values())  # on the same objective, if there are any
     nearest = [variant for variant in collection.variants if changes.get(variant.run_id) == fewest]
     rows = collection.read(nearest, ["t", "suggest_s", "evaluate_s"], thinned=True)
     seconds = (rows.suggest_s + rows.evaluate_s).groupby(rows.t).mean()
-    return Measured(seconds, len(collection.of(nearest)), fewest)
+    return Measured(seconds, len(collection.of(nearest)), sum(fewest))
 
 
 def _changes(one: Settings, other: Settings) -> int:
@@ -69,21 +82,26 @@ def estimate(planned: Plan, todo: Sequence[Run]) -> tuple[Table, list[str]]:
 
     What earlier processes have evaluated of a run is taken off. The note has the total, in core-hours and hours.
     """
-    names = {"problem": [run.settings.problem for run in todo], "method": [run.settings.method for run in todo]}
-    collection = Collection.at(Path(planned.study["out"]).expanduser(), names)
+    wanted = {"problem": [run.settings.problem for run in todo], "method": [run.settings.method for run in todo]}
+    collection = Collection.at(directory("out", planned.study["out"]), wanted)
+    called = names([*(trace.settings for trace in collection.everything), *(run.settings for run in todo)])
     cores = machine.cores_per_run(planned.study["cores_per_run"])
-    found = {settings: measured(collection, settings) for settings in dict.fromkeys(run.settings for run in todo)}
-    expected: list[tuple[Run, float, str]] = []
+    asked = dict.fromkeys(run.settings for run in todo)
+    looked = watched(asked, f"measuring {len(asked):,} settings")
+    found = {settings: measured(collection, settings) for settings in looked}
+    expected: list[Expected] = []
     unknown: dict[tuple[str, str], list[Settings]] = {}
-    for run in todo:
+    for run in watched(todo, f"adding up {len(todo):,} runs"):
+        problem = called[run.settings.objective].text
         if (known := found[run.settings]) is None:
-            unknown.setdefault((run.settings.problem, run.settings.method), []).append(run.settings)
+            unknown.setdefault((problem, run.settings.method), []).append(run.settings)
         else:
             iterations = run.settings["iterations"]
-            expected.append((run, known.total(_first(run), iterations), known.source(iterations)))
+            seconds = known.total(_first(run), iterations)
+            expected.append(Expected(problem, run.settings.method, seconds, known.source(iterations)))
     rows = list(_rows(expected, cores))
-    seconds = [seconds for _, seconds, _ in expected]
-    note = f"total: {len(seconds)} runs, {sum(seconds) * cores / 3600:.3g} core-hours, {_wall(planned, seconds, cores)}"
+    times = [one.seconds for one in expected]
+    note = f"total: {len(times)} runs, {sum(times) * cores / 3600:.3g} core-hours, {_wall(planned, times, cores)}"
     header = ("problem", "method", "runs", "s/run", "core-hours", "measured on")
     return Table(header, rows, note=note if rows else ""), [
         f"no times of {style.label(method)} on {problem} ({len(own)} runs); to measure some: "
@@ -98,13 +116,13 @@ def _first(run: Run) -> int:
     return int(rows[-1]["t"]) + 1 if rows else 1 - int(run.settings["problem"]["initial"])
 
 
-def _rows(expected: Sequence[tuple[Run, float, str]], cores: int) -> Iterator[tuple[Cell, ...]]:
-    groups: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    for run, seconds, source in expected:
-        groups.setdefault((run.settings.problem, run.settings.method), []).append((seconds, source))
+def _rows(expected: Sequence[Expected], cores: int) -> Iterator[tuple[Cell, ...]]:
+    groups: dict[tuple[str, str], list[Expected]] = {}
+    for one in expected:
+        groups.setdefault((one.problem, one.method), []).append(one)
     for (problem, method), own in groups.items():
-        total = sum(seconds for seconds, _ in own)
-        sources = "; ".join(dict.fromkeys(source for _, source in own))
+        total = sum(one.seconds for one in own)
+        sources = "; ".join(dict.fromkeys(one.source for one in own))
         yield problem, style.label(method), len(own), total / len(own), total * cores / 3600, sources
 
 
@@ -123,7 +141,7 @@ def _wall(planned: Plan, seconds: Sequence[float], cores: int) -> str:
 
 def _command(planned: Plan, settings: Settings) -> str:
     """What plays one run of some settings."""
-    changes = variant_of(settings, ()).changes
+    changes = [word(key, value) for key, value in variant_of(settings, ()).changed.items()]
     out = [argument for argument in planned.arguments if last(argument.partition("=")[0]) == "out"]
     names = [f"method={settings.method}", f"problem={settings.problem}"]
     return command_line("lbbench", "run", *names, *changes, "seeds=1", *out)

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.plan.rules import directory
 from lbbench.plan.settings import Settings
 from lbbench.plan.sweeps import Plan, plan
 from lbbench.plan.words import read
+from lbbench.progress import watched
 from lbbench.records import failures, files, traces
 from lbbench.records.journal import is_held, peek
 from lbbench.records.run import Run, runs
-from lbbench.report.collection import variant_of
+from lbbench.report.naming import names
 from lbbench.report.tables import Cell, Table
-from lbbench.report.variants import shared_changes, typed
+from lbbench.report.variants import shared_changes, typed, variant_of
 
 OUT = {"out", "study.out"}
 WORDS = ("done", "running", "failed", "missing")
@@ -53,10 +55,12 @@ def status(run: Run) -> Status:
 
 def asked_for(planned: Plan) -> list[Run]:
     """The runs of a command line; without settings those of all commands on `out`, and all that have left a file."""
+    out = directory("out", planned.study["out"])
     if set(read(planned.arguments)) - OUT:
         return runs(planned)
-    out = Path(planned.study["out"]).expanduser()
-    found = {run.path: run for command in _commands(out) for run in _runs(command, out)}
+    commands = _commands(out)
+    looked = watched(commands, f"planning {len(commands):,} commands")
+    found = {run.path: run for command in looked for run in _runs(command, out)}
     for run in _left(out):
         found.setdefault(run.path, run)
     return list(found.values())
@@ -92,7 +96,8 @@ def _left(out: Path) -> Iterator[Run]:
         ("failures", ".json", lambda path: [failures.about(path)]),
     ]
     for folder, suffix, reader in readers:
-        for path in files.below(out / folder, suffix):
+        paths = files.below(out / folder, suffix)
+        for path in watched(paths, f"reading {len(paths):,} {folder}"):
             with contextlib.suppress(UsageError):
                 yield from (Run(Settings(about["settings"]), about["seed"], out) for about in reader(path)[:1])
 
@@ -100,7 +105,9 @@ def _left(out: Path) -> Iterator[Run]:
 def table(statuses: Sequence[Status]) -> Table:
     """A row per problem and setting of a method, with the number of runs of each status."""
     counts: dict[tuple[str, str], Counter[str]] = {}
-    variants = {run.settings.id: variant_of(run.settings, ()) for run in (status.run for status in statuses)}
+    settings = {status.run.settings.id: status.run.settings for status in statuses}
+    called = names(settings.values())
+    variants = {key: variant_of(own, (), called) for key, own in settings.items()}
     shared = shared_changes(list(variants.values()))
     for status in statuses:
         own = variants[status.run.settings.id]

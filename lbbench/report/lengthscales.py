@@ -39,7 +39,7 @@ def bins(chosen: Iterable[Array]) -> Array:
 
 def optimal_lengthscale(variant: Variant) -> float | None:
     """θ̂* for the problem, kernel and regulariser of a variant; None where the problem is not installed here."""
-    if variant.problem not in registry.OURS["problem"]:
+    if variant.settings.problem not in registry.OURS["problem"]:
         return None
     try:
         return build.optimal_lengthscale(variant.settings, build.problem(variant.settings))
