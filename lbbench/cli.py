@@ -10,6 +10,7 @@ import typer
 
 from lbbench import __version__
 from lbbench.commands import catalogue, experiments, results, studies
+from lbbench.commands.waiting import waiting
 from lbbench.errors import NumericalError, UsageError
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -63,7 +64,8 @@ def root(
 def main() -> None:
     """The console script: errors of use are one line on stderr and exit code 2."""
     try:
-        code = app(standalone_mode=False)
+        with waiting():
+            code = app(standalone_mode=False)
     except UsageError as error:
         code = _complain(str(error))
     except typer.TyperException as error:

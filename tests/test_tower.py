@@ -23,7 +23,7 @@ TOWER = [  # from the top; rooms on one line stand beside each other and do not 
     ["problems"],
     ["theory"],
     ["gp"],
-    ["growth", "domain", "streams"],
+    ["growth", "domain", "streams", "progress"],
     ["errors"],
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(reversed(TOWER)) for room in rooms}

@@ -19,13 +19,13 @@ def plot(arguments: Filters = None) -> None:
 
     lbbench plot figure=3 problem=agnp
     """
-    from lbbench.report.plot import KEYS
+    from lbbench.report.plot import KEYS, check_own
     from lbbench.report.plot import plot as lines
     from lbbench.report.selection import select
 
     selection = select(arguments or [], KEYS)
-    selection.one("band")  # which is refused before anything heavy loads
-    for line in lines(_collect(selection), selection):  # without traces there is figure 1
+    check_own(selection)  # before anything heavy loads
+    for line in lines(_collect(selection), selection):
         typer.echo(line)
 
 

@@ -1,7 +1,7 @@
 """A study at the terminal: what is missing is run, with progress; then the closing table."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +12,7 @@ from lbbench.errors import UsageError
 from lbbench.plan import registry
 from lbbench.plan.keys import last
 from lbbench.plan.sweeps import Plan
+from lbbench.progress import watched
 from lbbench.records import failures, traces
 from lbbench.records.failures import Failure
 from lbbench.records.run import Run, runs
@@ -151,10 +152,10 @@ def _failed_before(todo: Iterable[Run]) -> dict[Run, Failure]:
     return {run: failures.read(run.failure) for run in todo if run.failure.exists()}
 
 
-def _unreadable(done: Iterable[Run]) -> dict[Run, Failure]:
+def _unreadable(done: Sequence[Run]) -> dict[Run, Failure]:
     """The runs whose file is no trace, which is left as it is."""
     found = {}
-    for run in done:
+    for run in watched(done, f"reading {len(done):,} traces"):
         try:
             traces.read_runs(run.path)
         except UsageError as error:

@@ -42,10 +42,12 @@ def status(overrides: Overrides = None) -> None:
     planned = plan(overrides or [])
     from lbbench.commands.printing import show
     from lbbench.health.status import details, statuses, table
+    from lbbench.plan.words import command_line
 
     found = statuses(planned)
     if not found:
-        raise UsageError(f"no runs in {planned.study['out']}; begin some: lbbench run method=lb problem=michalewicz")
+        begin = command_line("lbbench", "run", "method=lb", "problem=michalewicz", *planned.arguments)
+        raise UsageError(f"no runs in {planned.study['out']}; begin some: {begin}")
     show(table(found), titled=False)
     for line in details(found):
         typer.echo(line)

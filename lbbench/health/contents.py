@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lbbench.errors import UsageError
+from lbbench.progress import watched
 from lbbench.records import failures, files, traces
 from lbbench.records.inspection import key_of
 from lbbench.records.journal import peek
@@ -38,7 +39,8 @@ def found(out: Path, folder: str) -> Iterator[tuple[Path, Runs | str]]:
     A directory there counts as a file if its name ends like one.
     """
     suffix, read = FOLDERS[folder]
-    for path in files.below(out / folder, ""):
+    paths = files.below(out / folder, "")
+    for path in watched(paths, f"reading {len(paths):,} {folder}"):
         if path.suffix == suffix:
             try:
                 yield path, read(path)

@@ -9,16 +9,19 @@ from pathlib import Path
 
 from lbbench.errors import UsageError
 from lbbench.health import contents
+from lbbench.plan.rules import directory
 from lbbench.plan.settings import Settings
 from lbbench.plan.sweeps import Plan, plan
 from lbbench.plan.words import read
+from lbbench.progress import watched
 from lbbench.records import failures, files, traces
 from lbbench.records.inspection import Key
 from lbbench.records.journal import is_held, peek
 from lbbench.records.run import Run, is_of_one_run, runs
-from lbbench.report.collection import Collection, variant_of
+from lbbench.report.collection import Collection
+from lbbench.report.naming import names
 from lbbench.report.tables import Cell, Table
-from lbbench.report.variants import shared_changes, typed
+from lbbench.report.variants import shared_changes, typed, variant_of
 
 OUT = {"out", "study.out"}
 WORDS = ("done", "running", "failed", "missing")
@@ -38,7 +41,7 @@ def statuses(planned: Plan) -> list[Status]:
 
     A run is done if its trace is at hand, in a file of its own or exported to any other, thinned or not.
     """
-    out = Path(planned.study["out"]).expanduser()
+    out = directory("out", planned.study["out"])
     paths = files.below(out / "traces", ".parquet")
     if chosen := set(read(planned.arguments)) - OUT:
         asked = runs(planned)
@@ -46,13 +49,15 @@ def statuses(planned: Plan) -> list[Status]:
         paths = [path for path in paths if path.name in own or not is_of_one_run(path)]
     at_hand = {trace.key: trace for trace in Collection.of_files(paths).traces}
     if not chosen:
-        commanded = (run for command in _commands(out) for run in _runs(command, out))
+        commands = _commands(out)
+        looked = watched(commands, f"planning {len(commands):,} commands")
+        commanded = (run for command in looked for run in _runs(command, out))
         played = (Run(trace.settings, trace.seed, out) for trace in at_hand.values())
         found: dict[Key, Run] = {}
         for run in (*commanded, *played, *_begun(out)):
             found.setdefault(run.key, run)
         asked = list(found.values())
-    return [status(run, at_hand) for run in asked]
+    return [status(run, at_hand) for run in watched(asked, f"looking at {len(asked):,} runs")]
 
 
 def status(run: Run, at_hand: Container[Key] = ()) -> Status:
@@ -111,7 +116,9 @@ def _begun(out: Path) -> Iterator[Run]:
 def table(statuses: Sequence[Status]) -> Table:
     """A row per problem and setting of a method, with the number of runs of each status."""
     counts: dict[tuple[str, str], Counter[str]] = {}
-    variants = {run.settings.id: variant_of(run.settings, ()) for run in (status.run for status in statuses)}
+    settings = {status.run.settings.id: status.run.settings for status in statuses}
+    called = names(settings.values())
+    variants = {key: variant_of(own, (), called) for key, own in settings.items()}
     shared = shared_changes(list(variants.values()))
     for status in statuses:
         own = variants[status.run.settings.id]

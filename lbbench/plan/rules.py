@@ -114,6 +114,14 @@ def columns(text: str) -> str:
     return names[0] if len(names) == 1 and not named else f"[{','.join(names)}]"
 
 
+def directory(key: str, text: str) -> Path:
+    """The directory that `key=text` gives, which may not be there. Raises `UsageError` if it is a file."""
+    found = Path(text).expanduser()
+    if found.is_file():
+        raise UsageError(f"{key}={printable(text)} is a file")
+    return found
+
+
 def inside(out: Path, key: str, text: str) -> Path:
     """The path that `key=text` gives: below `out`, unless it is absolute and so surely meant.
 

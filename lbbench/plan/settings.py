@@ -16,6 +16,8 @@ from lbbench.plan.keys import canonical, leaves, pick, resolve
 from lbbench.plan.kinds import OPTIMISATION
 from lbbench.plan.sweeps import Combination
 
+BESIDE = ("initial", "noise_std", "standardise")  # the settings of a problem that leave its objective as it is
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -55,10 +57,10 @@ class Settings:
         """The kind of study that they are for, one of `KINDS`."""
         return str(self.get("problem.kind") or OPTIMISATION)
 
-    @property
+    @cached_property
     def objective(self) -> str:
-        """What tells an objective from others of the same problem, as JSON."""
-        own = {key: value for key, value in self.tree["problem"].items() if key not in ("initial", "noise_std")}
+        """What tells an objective from others of the same problem, as JSON: not how it is begun, or looked at."""
+        own = {key: value for key, value in self.tree["problem"].items() if key not in BESIDE}
         return json.dumps(own, sort_keys=True)
 
     @cached_property

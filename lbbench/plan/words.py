@@ -63,6 +63,12 @@ def split(text: str) -> list[str]:
     return [value.strip() for value in values]
 
 
+def word(key: str, value: object) -> str:
+    """`key=value` as `read` takes it for one value, whatever commas are in it."""
+    text = str(value)
+    return f"{key}={text}" if split(text) == [text] else f"{key}='{text}'"
+
+
 def command_line(*words: str) -> str:
     """A command as it is typed in a shell, where `^` and commas need no quotes."""
     return " ".join(word if re.fullmatch(r"[\w.,=^+/-]+", word) else shlex.quote(word) for word in words)

@@ -9,6 +9,7 @@ from lbbench.plan import build
 from lbbench.plan.keys import last
 from lbbench.plan.settings import Settings, compose
 from lbbench.plan.sweeps import Plan
+from lbbench.progress import watched
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def runs(plan: Plan) -> list[Run]:
     """
     out = Path(plan.study["out"]).expanduser()
     found: dict[Path, Run] = {}
-    for combination in plan.combinations:
+    for combination in watched(plan.combinations, f"planning {len(plan.combinations):,} settings"):
         settings = compose(combination)
         build.require(settings, combination.seeds)
         for seed in combination.seeds:

@@ -3,9 +3,8 @@
 import functools
 import itertools
 import math
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lbbench.errors import UsageError
-from lbbench.plan.keys import today
-from lbbench.plan.settings import Settings, defaults
+from lbbench.plan.settings import Settings
+from lbbench.progress import watched
 from lbbench.records import files, thinning, traces
 from lbbench.records.inspection import Key
 from lbbench.records.optimising import REGRETS, SCHEMA
 from lbbench.records.rows import RUN, row_of
-from lbbench.report import style
+from lbbench.report import naming, style
+from lbbench.report.choosing import is_wanted, nearest
+from lbbench.report.naming import Name
 from lbbench.report.stats import best_values, with_regrets
-from lbbench.report.variants import Variant
+from lbbench.report.variants import Variant, VariantKey, variant_of
 
 TOTAL = "total_s"  # the column, and key of metadata, that has the seconds of a whole run
 
@@ -78,7 +79,8 @@ class Collection:
         """The traces in some files."""
         everything = []
         unreadable = []
-        for path in paths:
+        paths = list(paths)
+        for path in watched(paths, f"reading {len(paths):,} traces"):
             try:
                 for metadata in traces.read_runs(path):
                     everything.append(Trace(path, Settings(metadata["settings"]), metadata["seed"], metadata))
@@ -86,9 +88,10 @@ class Collection:
                 unreadable.append(str(error))
         found: dict[Key, Trace] = {}
         for trace in sorted(everything, key=lambda trace: trace.thin is not None):  # all rows rather than some
-            if _is_wanted(trace, wanted or {}):
+            if is_wanted(trace.settings, trace.seed, wanted or {}):
                 found.setdefault(trace.key, trace)
-        return cls(_variants(found.values()), unreadable, list(found.values()), everything)
+        names = naming.names(trace.settings for trace in everything)
+        return cls(_variants(list(found.values()), names), unreadable, list(found.values()), everything)
 
     def __bool__(self) -> bool:
         return bool(self.variants)
@@ -99,23 +102,20 @@ class Collection:
         return [trace.metadata for trace in self.traces]
 
     def usual(self, settings: Sequence[str] = ()) -> list[Variant]:
-        """For each problem and method the variant nearest to the defaults: that with the fewest changes.
-
-        Among equals that whose changes most methods and problems share, so that they are shown alike if they can be;
-        then the most seeds, then the alphabet. With the last names of some settings: for each of their values as well.
-        """
-        nearest: dict[tuple[Any, ...], Variant] = {}
-        for variant in sorted(self.variants, key=_distance(self.variants)):
-            values = (variant.settings.flat.get(name) for name in settings)
-            nearest.setdefault((variant.problem, variant.method, *values), variant)
-        kept = {id(variant) for variant in nearest.values()}
-        return [variant for variant in self.variants if id(variant) in kept]
+        """For each problem and method the variant nearest to the defaults, as `choosing.nearest` has it."""
+        return nearest(self.variants, settings)
 
     def of(self, variants: Sequence[Variant]) -> list[Trace]:
         """The runs of some variants, variant by variant in the order of seeds."""
-        places = {(v.problem, v.method, v.run_id): i for i, v in enumerate(variants)}
-        own = [trace for trace in self.traces if trace.key[:3] in places]
-        return sorted(own, key=lambda trace: (places[trace.key[:3]], trace.seed))
+        return [trace for variant in variants for trace in self._own.get(variant.key, ())]
+
+    @functools.cached_property
+    def _own(self) -> dict[VariantKey, list[Trace]]:
+        """The runs of each variant, in the order of seeds."""
+        own: dict[VariantKey, list[Trace]] = {}
+        for trace in sorted(self.traces, key=lambda trace: trace.seed):
+            own.setdefault(trace.key[:3], []).append(trace)
+        return own
 
     def of_kind(self, kind: str) -> "Collection":
         """The runs that are of one kind of study."""
@@ -129,7 +129,9 @@ class Collection:
     def only(self, keys: Container[Key]) -> "Collection":
         """The runs of the collection with one of the given keys."""
         kept = [trace for trace in self.traces if trace.key in keys]
-        return Collection(_variants(kept), self.unreadable, kept, self.everything)
+        seeds = _seeds(kept)
+        variants = [replace(v, seeds=seeds[v.key]) for v in self.variants if v.key in seeds]
+        return Collection(variants, self.unreadable, kept, self.everything)
 
     def read(
         self, variants: Sequence[Variant], columns: Sequence[str] | None = None, *, thinned: bool = False
@@ -139,6 +141,7 @@ class Collection:
         A further column, if it is named, is `total_s`, the seconds of the whole run. With `thinned`, only some rows of
         long runs, as curves are drawn from, and for all runs of a variant the same. Where an objective's maximum is
         not known, regrets are to the best value that any run at hand has found, whether that was asked for or not.
+        Problems are called as those of the variants are.
         """
         asked = list(columns or SCHEMA.names)
         needed = [name for name in asked if name != TOTAL]
@@ -146,6 +149,7 @@ class Collection:
             needed += [name for kind in self.kinds for name in row_of(kind).seconds]
         needed += [*RUN, "t", "f", *REGRETS] if set(asked) & set(REGRETS) else ["t"]
         kept = {variant.key: self._kept(variant) if thinned else None for variant in variants}
+        names = {variant.key: variant.problem for variant in variants}
         best = functools.cache(self._best)
         tables = []
         for trace, rows in self.each(variants, list(dict.fromkeys(needed))):
@@ -155,6 +159,9 @@ class Collection:
                 rows = _with_regrets(rows, best(trace.settings.objective))
             if (steps := kept[trace.key[:3]]) is not None:
                 rows = rows.filter(pa.array(thinning.keeps(rows["t"].to_numpy(), steps)))
+            if "problem" in asked:
+                called = pa.array([names[trace.key[:3]]] * len(rows))
+                rows = rows.set_column(rows.column_names.index("problem"), SCHEMA.field("problem"), called)
             tables.append(rows.select(asked))
         if not tables:
             return pd.DataFrame(columns=asked)
@@ -165,9 +172,8 @@ class Collection:
         self, variants: Sequence[Variant], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[Trace, pa.Table]]:
         """The runs of some variants, variant by variant in the order of seeds, with their rows as they were written."""
-        for path, group in itertools.groupby(self.of(variants), key=lambda trace: trace.path):
-            own = list(group)
-            yield from zip(own, traces.read_each(path, [trace.key for trace in own], columns), strict=True)
+        runs = self.of(variants)
+        yield from zip(watched(runs, f"reading {len(runs):,} runs"), _rows(runs, columns), strict=True)
 
     def whole(self, variants: Sequence[Variant]) -> list[Variant]:
         """Those of the variants of whose runs all rows are at hand."""
@@ -187,8 +193,15 @@ class Collection:
         """The best value that any run at hand has found on an objective."""
         own = {trace.settings.id: objective for trace in self.everything if trace.settings.objective == objective}
         paths = dict.fromkeys(trace.path for trace in self.everything if trace.settings.id in own)
-        found = (best_values(traces.read([path], ["run_id", "f"]), own) for path in paths)
+        looked = watched(paths, f"looking for the best value in {len(paths):,} traces")
+        found = (best_values(traces.read([path], ["run_id", "f"]), own) for path in looked)
         return max((value for best in found for value in best.values() if math.isfinite(value)), default=math.nan)
+
+
+def _rows(runs: Sequence[Trace], columns: Sequence[str] | None) -> Iterator[pa.Table]:
+    """The rows of each run; of runs that follow each other in one file, that is opened once."""
+    for path, group in itertools.groupby(runs, key=lambda trace: trace.path):
+        yield from traces.read_each(path, [trace.key for trace in group], columns)
 
 
 def _with_regrets(rows: pa.Table, best: float) -> pa.Table:
@@ -201,47 +214,18 @@ def _with_regrets(rows: pa.Table, best: float) -> pa.Table:
     return rows
 
 
-def _is_wanted(trace: Trace, wanted: Mapping[str, Sequence[str]]) -> bool:
-    own = {"problem": trace.settings.problem, "method": trace.settings.method, "seeds": trace.seed}
-    values = trace.settings.flat | own
-    return all(
-        {str(values[key]), today(key, str(values[key]))} & set(allowed)
-        for key, allowed in wanted.items()
-        if key in values
-    )
-
-
-def _variants(found: Iterable[Trace]) -> list[Variant]:
-    """The runs gathered by their settings, in the order in which they are shown."""
-    seeds: dict[tuple[str, str, str], list[int]] = {}
-    settings: dict[tuple[str, str, str], Settings] = {}
+def _seeds(found: Iterable[Trace]) -> dict[VariantKey, tuple[int, ...]]:
+    """The seeds of the runs of each variant."""
+    seeds: dict[VariantKey, list[int]] = {}
     for trace in found:
         seeds.setdefault(trace.key[:3], []).append(trace.seed)
-        settings[trace.key[:3]] = trace.settings
-    variants = [variant_of(settings[key], sorted(seeds[key])) for key in seeds]
+    return {key: tuple(sorted(own)) for key, own in seeds.items()}
+
+
+def _variants(found: Sequence[Trace], names: Mapping[str, Name]) -> list[Variant]:
+    """The runs gathered by their settings, in the order in which they are shown."""
+    settings = {trace.key[:3]: trace.settings for trace in found}
+    variants = [variant_of(settings[key], seeds, names) for key, seeds in _seeds(found).items()]
     return sorted(
         variants, key=lambda v: (v.problem, style.order(v.method), len(v.changed), str(v.changed.items()), v.run_id)
     )
-
-
-def _distance(variants: Sequence[Variant]) -> Callable[[Variant], tuple[Any, ...]]:
-    """A sort key: how far a variant is from the defaults. It is the same for all variants with the same changes."""
-    sharing: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    seeds: dict[str, int] = defaultdict(int)
-    for variant in variants:
-        for change in variant.changes:
-            sharing[change].add((variant.problem, variant.method))
-            seeds[change] += len(variant.seeds)
-
-    def distance(variant: Variant) -> tuple[Any, ...]:
-        own = variant.changes
-        return len(own), -sum(len(sharing[change]) for change in own), -sum(seeds[change] for change in own), own
-
-    return distance
-
-
-def variant_of(settings: Settings, seeds: Iterable[int]) -> Variant:
-    """The variant of some settings, which knows what in them is not as in configs/."""
-    usual = defaults(settings.method, settings.problem)
-    changed = {key: value for key, value in settings.flat.items() if value != usual.get(key)}
-    return Variant(settings.problem, settings.method, settings.id, settings, tuple(seeds), changed)

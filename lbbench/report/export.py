@@ -12,6 +12,7 @@ from lbbench.plan.rules import seeds_text
 from lbbench.plan.settings import compose
 from lbbench.plan.sweeps import plan
 from lbbench.plan.words import command_line
+from lbbench.progress import watched
 from lbbench.records import thinning, traces
 from lbbench.records.files import replacing
 from lbbench.records.inspection import Key
@@ -26,7 +27,9 @@ COMPACT = {"compression": "zstd", "compression_level": 19, "use_dictionary": Fal
 
 def runs_of_preset(collection: Collection, overrides: Sequence[str]) -> Collection:
     """Of a collection, the runs that `lbbench run` makes of some overrides. Raises `UsageError` if one is missing."""
-    combinations = [(compose(combination), combination.seeds) for combination in plan(overrides).combinations]
+    asked = plan(overrides).combinations
+    looked = watched(asked, f"planning {len(asked):,} settings")
+    combinations = [(compose(combination), combination.seeds) for combination in looked]
     keys = {(one.problem, one.method, one.id, seed) for one, seeds in combinations for seed in seeds}
     found = collection.only(keys)
     if missing := len(keys) - len(found.traces):
@@ -51,8 +54,9 @@ def export(collection: Collection, to: Path, force: bool = False, thin: int | No
     if (lost := _lost(there, metadata)) and not force:
         raise UsageError(f"to={printable(str(to))} holds {lost} that this lacks; force=true drops them")
     files = []
-    for problem in dict.fromkeys(variant.problem for variant in collection.variants):
-        variants = [variant for variant in collection.variants if variant.problem == problem]
+    problems = dict.fromkeys(variant.settings.problem for variant in collection.variants)
+    for problem in watched(problems, f"writing {len(problems):,} problems"):
+        variants = [variant for variant in collection.variants if variant.settings.problem == problem]
         runs = [metadata[trace.key] for trace in collection.of(variants)]
         rows = (_kept(trace, rows, thin) for trace, rows in collection.each(variants))
         files.append(to / "traces" / f"{problem.replace('/', '_')}.parquet")
@@ -136,7 +140,7 @@ def _settings(variants: Sequence[Variant]) -> Table:
     flat = [variant.settings.flat for variant in variants]
     names = list(dict.fromkeys(name for settings in flat for name in settings))
     rows = [
-        (v.problem, v.method, v.run_id, seeds_text(v.seeds), *(str(settings.get(name, "")) for name in names))
+        (*v.key, seeds_text(v.seeds), *(str(settings.get(name, "")) for name in names))
         for v, settings in zip(variants, flat, strict=True)
     ]
     return Table(("problem", "method", "run_id", "seeds", *names), rows)

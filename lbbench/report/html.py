@@ -29,7 +29,7 @@ def write(out: Path, collection: Collection, compared: Sequence[Variant], file: 
 
     The `compared` variants of the collection are ranked and tested, and shown at first.
     """
-    failed, unreadable = sections.failures(out)
+    failed, unreadable = sections.failures(out, collection)
     page = render(collection, compared, failed, [*collection.unreadable, *unreadable])
     file.parent.mkdir(parents=True, exist_ok=True)
     with naming(file):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lbbench.domain import Array
+from lbbench.progress import watched
 from lbbench.report import style
 from lbbench.report.collection import TOTAL, Collection
 from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
@@ -34,11 +35,13 @@ def charts(
     steps = frame[frame["t"] > 0]
     thetas = chosen(collection, collection.variants)
     problems = []
-    for problem, variants in by_problem(collection.variants).items():
+    by_name = by_problem(collection.variants)
+    for problem in watched(by_name, f"drawing {len(by_name):,} problems"):
+        variants = by_name[problem]
         rows = steps[steps["problem"] == problem]
         edges = bins(thetas[variant.key] for variant in variants)
         drawn = []
-        for variant in variants:
+        for variant in watched(variants, f"drawing {len(variants):,} settings"):
             own = rows[rows["run_id"] == variant.run_id]
             histogram = _histogram(thetas[variant.key], edges)
             drawn.append(_curve(own) | {"series": places[labels[variant.run_id]], "lengthscales": histogram})

@@ -45,7 +45,7 @@ def optimal_lengthscale(variant: Variant) -> float | None:
 
     Neither has a kernel any that has no length scale.
     """
-    if variant.problem not in registry.OURS["problem"] or variant.settings["gp"]["kernel"] not in KERNELS:
+    if variant.settings.problem not in registry.OURS["problem"] or variant.settings["gp"]["kernel"] not in KERNELS:
         return None
     try:
         return build.optimal_lengthscale(variant.settings, build.problem(variant.settings))

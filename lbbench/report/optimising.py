@@ -19,6 +19,7 @@ VIEW = View(
             "lbbench.report.figures.ablation:draw",
             source="lbbench ablate g=t^0.25,t^0.5,t^0.75",
             methods=(*CHOOSING, "oracle"),
+            banded=True,
         ),
         "time": Figure("lbbench.report.figures.times:draw", source="lbbench run +experiment=figure3"),
         "candidates": Figure(

@@ -13,16 +13,24 @@ import pyarrow.compute as pc
 from lbbench.errors import UsageError
 from lbbench.plan.rules import seeds_text
 from lbbench.plan.settings import Settings, defaults
-from lbbench.plan.words import command_line
+from lbbench.plan.words import command_line, word
+from lbbench.progress import watched
 from lbbench.records import files
 from lbbench.records.failures import about
-from lbbench.report import style
-from lbbench.report.collection import Collection, variant_of
+from lbbench.report import naming, style
+from lbbench.report.collection import Collection
 from lbbench.report.stats import final
-from lbbench.report.tables import Cell, Estimate, Table
-from lbbench.report.variants import Variant
+from lbbench.report.tables import Cell, Estimate, Table, filled
+from lbbench.report.variants import Variant, variant_of
 
 SIGNIFICANT = 0.05
+THINNED = "no quantiles, since of thinned runs not all steps are there"
+NOT_KNOWN = {
+    "s/run": "no seconds, which these traces do not tell",
+    "ms/step, median": THINNED,
+    "ms/step, 95 %": THINNED,
+    "peak memory in MB": "no peak memory, which these traces do not tell",
+}
 MACHINE = ("commit", "cpu", "platform", "threads")
 
 Labels = Mapping[str, str]  # of a variant, by its run_id
@@ -52,14 +60,14 @@ def times(collection: Collection, frame: pd.DataFrame, labels: Labels) -> Table:
     """
     seconds = final(frame).groupby("run_id")["seconds"].mean()
     rows: list[tuple[Cell, ...]] = []
-    for variant in collection.variants:
+    for variant in watched(collection.variants, f"timing {len(collection.variants):,} settings"):
         suggest = _suggested(collection, variant)
         times = (float(seconds[variant.run_id]), 1e3 * suggest.median(), 1e3 * float(suggest.quantile(0.95)))
         memory = max(float(trace.metadata.get("peak_memory_mb", math.nan)) for trace in collection.of([variant]))
         rows.append((variant.problem, labels[variant.run_id], *times, memory))
     header = ("problem", "method", "s/run", "ms/step, median", "ms/step, 95 %", "peak memory in MB")
     note = "mean seconds per run; quantiles over all its steps; peak memory of the worker, which may play many runs"
-    return Table(header, rows, note=note)
+    return filled(Table(header, rows, note=note), NOT_KNOWN)
 
 
 def _suggested(collection: Collection, variant: Variant) -> pd.Series:
@@ -90,33 +98,37 @@ def _covered(seeds: set[int], everything: set[int]) -> Cell:
 
 def settings(variant: Variant) -> Table:
     """All settings of a variant, with the usual value of each that is another."""
-    usual = defaults(variant.method, variant.problem)
+    usual = defaults(variant.method, variant.settings.problem)
     rows = [
         (key, str(value), str(usual.get(key)) if key in variant.changed else "")
         for key, value in variant.settings.flat.items()
     ]
-    return Table(
-        ("setting", "value", "default, if another"),
-        rows,
-        note=f"the hash of these settings, run_id, is {variant.run_id}",
-    )
+    note = f"the hash of these settings, run_id, is {variant.run_id}"
+    return filled(Table(("setting", "value", "default, if another"), rows, note=note))
 
 
-def failures(out: Path) -> tuple[Table, list[str]]:
-    """The runs below `<out>/failures` that failed, and a message for each file there that tells of none."""
-    rows, unreadable = [], []
-    for path in files.below(out / "failures", ".json"):
+def failures(out: Path, collection: Collection) -> tuple[Table, list[str]]:
+    """The runs below `<out>/failures` that failed, and a message for each file there that tells of none.
+
+    Problems are called as beside the runs of the collection.
+    """
+    found, unreadable = [], []
+    paths = files.below(out / "failures", ".json")
+    for path in watched(paths, f"reading {len(paths):,} failures"):
         try:
-            content = about(path)
+            found.append(about(path))
         except UsageError as error:
             unreadable.append(str(error))
-        else:
-            own = variant_of(Settings(content["settings"]), [content["seed"]])
-            step = "" if content["t"] is None else content["t"]
-            rows.append((own.problem, own.label(), content["seed"], content["status"], step, content["error"]))
-    return Table(
-        ("problem", "method", "seed", "status", "step", "error"), rows, note="runs that did not end"
-    ), unreadable
+    names = naming.names(
+        [trace.settings for trace in collection.everything] + [Settings(content["settings"]) for content in found]
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for content in found:
+        own = variant_of(Settings(content["settings"]), [content["seed"]], names)
+        step = "" if content["t"] is None else content["t"]
+        rows.append((own.problem, own.label(), content["seed"], content["status"], step, content["error"]))
+    header = ("problem", "method", "seed", "status", "step", "error")
+    return filled(Table(header, rows, note="runs that did not end")), unreadable
 
 
 def provenance(metadata: Sequence[Mapping[str, Any]]) -> Table:
@@ -124,7 +136,8 @@ def provenance(metadata: Sequence[Mapping[str, Any]]) -> Table:
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for run in metadata:
         for key in MACHINE:
-            counts[key, str(run.get(key, ""))] += 1
+            if told := run.get(key):
+                counts[key, str(told)] += 1
         for package, version in run.get("versions", {}).items():
             counts[package, str(version)] += 1
     rows = sorted(((*what, n) for what, n in counts.items()), key=lambda row: (row[0] not in MACHINE, row))
@@ -135,8 +148,8 @@ def commands(variants: Sequence[Variant]) -> Iterator[str]:
     """The command lines that make the runs of the variants, and no others."""
     methods: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for variant in variants:
-        line = (f"seeds={seeds_text(variant.seeds)}", *(f"{key}={value}" for key, value in variant.changed.items()))
-        methods.setdefault(line, {}).setdefault(variant.problem, []).append(variant.method)
+        line = (f"seeds={seeds_text(variant.seeds)}", *(word(key, value) for key, value in variant.changed.items()))
+        methods.setdefault(line, {}).setdefault(variant.settings.problem, []).append(variant.method)
     for line, by_problem in methods.items():
         problems: dict[tuple[str, ...], list[str]] = {}
         for problem, names in by_problem.items():

@@ -14,7 +14,10 @@ from lbbench.plan.configs import load, options
 from lbbench.plan.keys import GROUPS, canonical, keys_of, last, leaves, pick, resolve
 from lbbench.plan.rules import Check, Value, check_by, inside
 from lbbench.plan.words import command_line, read
+from lbbench.progress import watched
 from lbbench.records import files
+
+PLANS = {"run": sweeps.plan, "ablate": ablation.plan}  # what plans the runs of a command
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Selection:
         said = {word.partition("=")[0] for word in words}
         own = [argument for argument in self.overrides if argument.partition("=")[0] not in said]
         try:
-            {"run": sweeps.plan, "ablate": ablation.plan}[words[1]]([*words[2:], *own])
+            PLANS[words[1]]([*words[2:], *own])
         except UsageError:
             own = [argument for argument in own if argument.startswith("out=")]
         return command_line(*words, *own)
@@ -143,7 +146,7 @@ def _at_hand(out: Path) -> list[dict[str, Any]]:
     from lbbench.records import traces
 
     found: dict[str, dict[str, Any]] = {}
-    for path in paths:
+    for path in watched(paths, f"reading {len(paths):,} traces"):
         with contextlib.suppress(UsageError):
             found |= {json.dumps(run["settings"], sort_keys=True): run["settings"] for run in traces.read_runs(path)}
     return list(found.values())

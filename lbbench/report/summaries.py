@@ -1,5 +1,7 @@
 """The tables of traces: final regrets, ranks, tests, Table 1's factors, run times, and an ablation."""
 
+import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -13,7 +15,7 @@ from lbbench.report import stats
 from lbbench.report.collection import TOTAL, Collection
 from lbbench.report.selection import Selection
 from lbbench.report.style import label
-from lbbench.report.tables import Cell, Estimate, Table
+from lbbench.report.tables import Cell, Estimate, Table, filled
 from lbbench.report.variants import Variant, shared_changes, typed
 
 COLUMNS = ["problem", "method", "growth", "run_id", "seed", "t", *stats.REGRETS, TOTAL]
@@ -58,7 +60,7 @@ def closing_ablation(collection: Collection, variants: Sequence[Variant], varied
 def varied(variants: Sequence[Variant]) -> Varied:
     """The settings that some of the variants have changed, each with its value in all that have it, by run_id."""
     shared = shared_changes(variants)
-    changed = dict.fromkeys(key for variant in variants for key in variant.changed if key not in shared)
+    changed = dict.fromkeys(key for variant in variants for key in variant.beside(shared))
     flat = {variant.run_id: variant.settings.flat for variant in variants}
     return {key: {run_id: settings.get(key) for run_id, settings in flat.items()} for key in changed}
 
@@ -77,7 +79,8 @@ def summary(frame: pd.DataFrame, varied: Varied) -> Table:
         for _, row in stats.summary(frame).iterrows()
     ]
     header = ("problem", "method", *varied, "runs", "simple regret", "cumulative regret", "s/run")
-    return Table(header, rows, "Final regrets", "final regret, mean ± standard error over seeds")
+    table = Table(header, rows, "Final regrets", "final regret, mean ± standard error over seeds")
+    return filled(table, {"s/run": "no seconds, which these traces do not tell"})
 
 
 def ablation(frame: pd.DataFrame, varied: Varied) -> Table:
@@ -88,12 +91,15 @@ def ablation(frame: pd.DataFrame, varied: Varied) -> Table:
         estimates[row["method"]] = Estimate(row["simple_regret"], row["simple_regret_se"])
     methods = list(frame["method"].unique())
     rows: list[tuple[Cell, ...]] = []
+    explained = ""
     for problem, own in cells.items():
         rows += [(problem, *values, *(of.get(method, "") for method in methods)) for values, of in own.items()]
         spread = [_spread([of[method].mean for of in own.values() if method in of]) for method in methods]
-        rows.append((problem, "spread", *[""] * (len(varied) - 1), *spread))
+        if any(isinstance(one, float) for one in spread):
+            rows.append((problem, "spread", *[""] * (len(varied) - 1), *spread))
+            explained = "; spread: largest mean − smallest"
     header = ("problem", *varied, *map(label, methods))
-    note = "final simple regret, mean ± standard error over seeds; spread: largest mean − smallest"
+    note = f"final simple regret, mean ± standard error over seeds{explained}"
     return Table(header, rows, "Ablation", note)
 
 
@@ -176,7 +182,8 @@ UNKNOWN = {"θ": ("agpucb", "lb"), "θ and B": ("agpucb", "lnb")}  # the columns
 
 def _factor(variant: Variant, dim: int) -> tuple[Cell, ...]:
     """A row of Table 1, evaluated for the growth functions, the dimension and the steps of a variant."""
-    own = {**defaults("lnb", variant.problem), **variant.settings["method"]}  # LB has no b; Table 1 gives it LNB's
+    usual = defaults("lnb", variant.settings.problem)  # LB has no b; Table 1 gives it LNB's
+    own = {**usual, **variant.settings["method"]}
     T = variant.settings["iterations"]
     d_hat = theory.effective_dim(dim, KERNELS[variant.settings["gp"]["kernel"]], own["spacing"])
     g = Shrinking(growth.parse(own["g"]), t0=own["t0"], spacing=own["spacing"]).growth(d_hat)(T)
@@ -193,21 +200,34 @@ def _factor(variant: Variant, dim: int) -> tuple[Cell, ...]:
 def _times(collection: Collection, variants: Sequence[Variant], frame: pd.DataFrame) -> Table:
     seconds = stats.summary(frame).set_index("run_id")["seconds"]
     shared = shared_changes(variants)
-    rows = []
+    rows, others = [], 0
     for variant in variants:
-        here, steps = float(seconds[variant.run_id]), variant.settings["iterations"]
-        if published := PUBLISHED_SECONDS.get(variant.problem, {}).get(variant.method):
-            ratio = published / here if steps == PUBLISHED_ITERATIONS else ""
-            rows.append((variant.problem, variant.label(shared), steps, published, here, ratio))
+        if published := PUBLISHED_SECONDS.get(variant.settings.problem, {}).get(variant.method):
+            here, steps = float(seconds[variant.run_id]), variant.settings["iterations"]
+            if not math.isfinite(here) or not _as_published(variant):
+                others += 1
+                continue
+            rows.append((variant.problem, variant.label(shared), steps, published, here, published / here))
     runs = [trace.metadata for trace in collection.of(variants)]
     machines = sorted({f"{run.get('threads')} × {run.get('cpu')}" for run in runs})
+    theirs = f"the paper's are of {PUBLISHED_ITERATIONS} steps on problems as in configs/"
     note = (
         f"mean seconds per run; paper: its later revision's, {PUBLISHED_ITERATIONS} steps, on 4 × AMD "
         f"Threadripper 3990X; here, threads × processor: {'; '.join(machines)}"
+        + (f"; {others} more cannot be compared: {theirs}" if others else "")
         if rows
+        else f"no run times to compare: {theirs}"
+        if others
         else "no run times to compare: the paper gives none for these methods and problems"
     )
     return Table(("problem", "method", "steps", "paper", "here", "paper / here"), rows, "Run times", note)
+
+
+def _as_published(variant: Variant) -> bool:
+    """Whether a variant has as many steps, and the same problem, as the paper tells the seconds of."""
+    if variant.settings["iterations"] != PUBLISHED_ITERATIONS:
+        return False
+    return set(json.loads(variant.settings.objective)).isdisjoint(variant.changed)
 
 
 TABLES: dict[str, Callable[[Collection, Sequence[Variant], pd.DataFrame], Table]] = {

@@ -4,8 +4,8 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from lbbench.errors import UsageError
@@ -33,6 +33,17 @@ class Table:
     def numeric(self, column: int) -> bool:
         """Whether a column holds numbers, which are aligned to the right."""
         return any(not isinstance(row[column], str) for row in self.rows)
+
+
+def filled(table: Table, why: Mapping[str, str] | None = None) -> Table:
+    """The table without its empty columns; the note then tells `why` one, by its name, is not there."""
+    if not table.rows:
+        return table
+    kept = [i for i in range(len(table.header)) if any(text(row[i]) for row in table.rows)]
+    gone = [name for i, name in enumerate(table.header) if i not in kept]
+    notes = dict.fromkeys([table.note, *((why or {}).get(name, "") for name in gone)])
+    rows = [tuple(row[i] for i in kept) for row in table.rows]
+    return replace(table, header=tuple(table.header[i] for i in kept), rows=rows, note="; ".join(filter(None, notes)))
 
 
 def plus_minus(mean: float, error: float) -> str:

@@ -1,11 +1,12 @@
 """One setting of a method on a problem, which is what one curve shows, and what several have in common."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lbbench.plan.settings import Settings
+from lbbench.plan.settings import Settings, defaults
 from lbbench.report import style
+from lbbench.report.naming import Name
 
 VariantKey = tuple[str, str, str]
 
@@ -14,27 +15,40 @@ VariantKey = tuple[str, str, str]
 class Variant:
     """One setting of one method on one problem, and the seeds at hand."""
 
-    problem: str
+    problem: str  # as it is called beside others at hand: another objective is another problem
     method: str
     run_id: str
     settings: Settings
     seeds: tuple[int, ...]
     changed: Mapping[str, Any]  # the last name of each setting that is not as in configs/, with its value
+    told: frozenset[str] = frozenset()  # those of them that the problem is told by
 
     @property
     def key(self) -> VariantKey:
-        """What tells it from every other variant."""
-        return self.problem, self.method, self.run_id
+        """What tells it from every other variant, as in the columns of traces."""
+        return self.settings.problem, self.method, self.run_id
 
     @property
     def changes(self) -> list[str]:
         """What is changed, as it is typed."""
         return [f"{key}={value}" for key, value in self.changed.items()]
 
+    def beside(self, shared: Container[str] = ()) -> dict[str, Any]:
+        """What is changed, but for the `shared` settings and those that the problem is told by."""
+        return {key: value for key, value in self.changed.items() if key not in shared and key not in self.told}
+
     def label(self, shared: Container[str] = ()) -> str:
         """The method, and what is not as usual, but for the `shared` settings: `LB`, or `LB (g=t^0.25)`."""
-        changes = typed({key: value for key, value in self.changed.items() if key not in shared})
+        changes = typed(self.beside(shared))
         return style.label(self.method) + (f" ({changes})" if changes else "")
+
+
+def variant_of(settings: Settings, seeds: Iterable[int], names: Mapping[str, Name] | None = None) -> Variant:
+    """The variant of some settings, which knows what in them is not as in configs/; `names` are `naming.names`."""
+    usual = defaults(settings.method, settings.problem)
+    changed = {key: value for key, value in settings.flat.items() if value != usual.get(key)}
+    name = (names or {}).get(settings.objective, Name(settings.problem))
+    return Variant(name.text, settings.method, settings.id, settings, tuple(seeds), changed, name.told)
 
 
 def typed(settings: Mapping[str, Any]) -> str:

@@ -1,11 +1,13 @@
 """Figures, drawn from traces. Light to import: what draws loads later."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lbbench.plan import registry
+from lbbench.progress import watched
 from lbbench.report import views
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ class Options:
 
 
 AS_USUAL = Options()
+
+
+def file_name(text: str) -> str:
+    """A text as part of a file's name: `agnp+berkenkamp`, `g=t^0.25`."""
+    return re.sub(r"[^\w.=^-]", "+", text)
 
 
 class Drawn(NamedTuple):
@@ -52,7 +59,7 @@ def draw(
 
     from lbbench.report.figures import canvas
 
-    for name in names:
+    for name in watched(names, f"drawing {len(names):,} figures"):
         kind, figure = views.figures()[name]
         files, variants = list[Path](), list["Variant"]()
         with style.context(["default", canvas.STYLE]):  # whatever the user's matplotlibrc says

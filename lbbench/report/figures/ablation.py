@@ -11,7 +11,7 @@ from lbbench import growth
 from lbbench.domain import Array
 from lbbench.plan.keys import GROWTHS
 from lbbench.report.collection import Collection
-from lbbench.report.figures import AS_USUAL, Options, canvas, lengthscales, regrets
+from lbbench.report.figures import AS_USUAL, Options, canvas, file_name, lengthscales, regrets
 from lbbench.report.lengthscales import bins, chosen
 from lbbench.report.stats import curves
 from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes, typed
@@ -37,8 +37,8 @@ def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.She
                 problems[problem] = panels
         name = "figure4" if keys == (USUAL,) else f"figure4-{'-'.join(keys)}"
         for problem, panels in problems.items():
-            sheet = f"{name}-{problem}" if len(problems) > 1 else name
-            sheets.append(_sheet(collection, sheet, keys, panels))
+            sheet = f"{name}-{file_name(problem)}" if len(problems) > 1 else name
+            sheets.append(_sheet(collection, sheet, keys, panels, options.band))
     return sheets
 
 
@@ -88,7 +88,9 @@ def _place(own: Mapping[str, Any]) -> list[Any]:
     return [(isinstance(value, str), value) for value in own.values()]
 
 
-def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mapping[str, list[Variant]]) -> canvas.Sheet:
+def _sheet(
+    collection: Collection, stem: str, keys: Sequence[str], panels: Mapping[str, list[Variant]], band: str
+) -> canvas.Sheet:
     variants = [variant for own in panels.values() for variant in own]
     labels = [typed(own) for own in sorted((values(variant, keys) for variant in variants), key=_place)]
     looks = _looks(list(dict.fromkeys(labels)))
@@ -105,7 +107,7 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
     for own, regret in zip(panels.values(), by_kind[0].flat, strict=False):
         for variant in own:
             label = typed(values(variant, keys))
-            regrets.plot_mean(regret, canvas.only(table, variant), label=label, **looks[label])
+            regrets.plot_mean(regret, canvas.only(table, variant), band, label=label, **looks[label])
         regrets.scale_simple_regret(regret, table["mean"])
         name = own[0].label(shared | values(own[0], keys))
         regret.set_title(f"{name} ({canvas.seed_count(own)})")
@@ -119,7 +121,7 @@ def _sheet(collection: Collection, stem: str, keys: Sequence[str], panels: Mappi
             panel.set_ylabel(name)
         for panel in kind.flat[len(panels) :]:
             panel.set_axis_off()
-    canvas.add_legend(figure, f"{variants[0].problem}, {regrets.note(figure)}", shared)
+    canvas.add_legend(figure, f"{variants[0].problem}, {regrets.note(figure, band)}", shared)
     return canvas.Sheet(stem, figure, variants)
 
 

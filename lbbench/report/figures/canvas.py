@@ -1,9 +1,7 @@
 """What all figures share: their look in print, their legend, and how they are saved."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +13,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 
 from lbbench.records.files import naming
 from lbbench.report import style
+from lbbench.report.figures.fitting import APART, POINTS, fit_panels, literal, width, wrapped
 from lbbench.report.variants import Variant, typed
 
 STYLE: dict[str, Any] = {
@@ -39,9 +38,10 @@ STYLE: dict[str, Any] = {
     "savefig.dpi": 200,
 }
 WIDTH = 7.0  # inches of a page's text
-CHARACTERS = 16  # to an inch of legend
-LINE = 0.21  # inches of a line of the legend
-HANDLE = 9  # characters that the line beside a label takes
+NARROW = 1.75  # inches of a panel, below which its labels would run into each other
+LINE = 0.21  # inches for the labels of an axis
+HANDLE, PAD, GAP = 2.6, 0.8, 2.0  # letters' widths: the line beside a label of the legend, after it, between columns
+MARGIN = 0.25  # inches beside the legend
 WITHIN = {10.0: (1.0, 2.0, 3.0, 5.0), 1000.0: (1.0, 3.0)}  # labels in a decade where an axis spans less than a ratio
 PLAIN = (5e-5, 5e5)  # numbers between that are written without a power of ten
 MARKS = 5  # markers on a curve
@@ -64,8 +64,8 @@ def grid(rows: int, columns: int, width: float, height: float, **share: Any) -> 
 
 
 def panels_width(columns: int) -> float:
-    """Inches for that many panels side by side: a text's width from three on, and never too little for a legend."""
-    return max(3.5, min(WIDTH, 2.4 * columns))
+    """Inches for that many panels side by side: a text's width for three or four, and more only for more than these."""
+    return max(3.5, min(WIDTH, 2.4 * columns), NARROW * columns)
 
 
 def save(sheet: Sheet, folder: Path, formats: Sequence[str], suffix: str) -> list[Path]:
@@ -104,7 +104,7 @@ def seed_count(variants: Sequence[Variant]) -> str:
 
 
 def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
-    """A legend below all panels, in a strip of its own.
+    """A legend below all panels, in a strip of its own; they must be there, since their texts are fitted to them.
 
     Its title says what is drawn, and what all in the figure have in common.
     """
@@ -112,22 +112,31 @@ def add_legend(figure: Figure, note: str, shared: Mapping[str, Any]) -> None:
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
+    size, small = STYLE["legend.fontsize"], STYLE["legend.title_fontsize"]
+    em = size / POINTS
+    beside = (HANDLE + PAD) * em  # what the line beside a label takes
+    widest = max((beside + width(label, size) for label in handles), default=0.0)
+    figure.set_figwidth(max(figure.get_figwidth(), min(WIDTH, widest + MARGIN)))
+    fit_panels(figure)
+    room = figure.get_figwidth() - MARGIN
+    labels = [wrapped(label, room - beside, size) for label in handles]
+    taken = [beside + max(width(line, size) for line in label.split("\n")) + GAP * em for label in labels]
+    columns = max(1, len(labels) if sum(taken) <= room + GAP * em else int((room + GAP * em) / max(taken)))
     notes = [note, typed(shared)] if shared else [note]
-    room = int(CHARACTERS * figure.get_figwidth())
-    title = fill("; ".join(notes), room)
-    widths = [len(label) + HANDLE for label in handles]
-    columns = max(1, len(handles) if sum(widths) <= room else room // max(widths))
-    lines = title.count("\n") + 1 + math.ceil(len(handles) / columns)
-    figure.set_figheight(figure.get_figheight() + LINE * lines)
     legend = figure.legend(
         list(handles.values()),
-        list(handles),
-        title=title,
+        labels,
+        title=wrapped("; ".join(notes), room, small),
         loc="outside lower center",
         ncols=columns,
-        handlelength=2.6,
+        handlelength=HANDLE,
+        handletextpad=PAD,
+        columnspacing=GAP,
     )
     legend.get_title().set_multialignment("center")
+    literal([legend.get_title(), *legend.get_texts()])
+    strip = legend.get_window_extent().height / figure.dpi
+    figure.set_figheight(figure.get_figheight() + strip + APART)
 
 
 def only(frame: pd.DataFrame, variant: Variant) -> pd.DataFrame:

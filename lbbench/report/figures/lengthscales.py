@@ -22,9 +22,9 @@ OPTIMUM = r"$\hat{\theta}^*$"
 def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
     """Histograms of θ, a row per method and a column per problem: the given ones, else Michalewicz, else all."""
     usual = [variant for variant in collection.usual() if variant.method != "oracle"]  # whose θ is θ̂*
-    at_hand = {variant.problem for variant in usual}
+    at_hand = {variant.settings.problem for variant in usual}
     shown = set(options.problems) or ({USUAL} & at_hand or at_hand)
-    variants = [variant for variant in usual if variant.problem in shown]
+    variants = [variant for variant in usual if variant.settings.problem in shown]
     thetas = chosen(collection, variants)
     variants = [variant for variant in variants if len(thetas[variant.key])]
     if not variants:
@@ -51,7 +51,6 @@ def plot_problem(
     for label, panel in panels.items():
         if variant := variants.get(label):
             panel.text(0.015, 0.95, label, transform=panel.transAxes, va="top", bbox=BEHIND)
-            panel.margins(y=0.3)  # room for that text
             panel.tick_params(labelleft=True)
             look = {"color": colour(variant.method), "histtype": "stepfilled", "alpha": 0.85}
             plot_proportions(panel, thetas[variant.key], edges, **look)

@@ -87,7 +87,8 @@ def _alike(variants: Sequence[Variant], shared: Mapping[str, Any]) -> Mapping[st
 
 
 def _title(problem: str, variants: Sequence[Variant], shared: Mapping[str, Any]) -> str:
-    own = {key: value for key, value in _alike(variants, shared).items() if key not in shared}
+    told = variants[0].told
+    own = {key: value for key, value in _alike(variants, shared).items() if key not in shared and key not in told}
     return f"{problem} ({canvas.seed_count(variants)})" + (f"\n{typed(own)}" if own else "")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lbbench.errors import UsageError
 from lbbench.plan.keys import pick
+from lbbench.plan.rules import directory
 from lbbench.plan.sweeps import plan
 from lbbench.plan.words import read
 
@@ -23,7 +24,7 @@ def write(arguments: Sequence[str]) -> Path:
     if (presets := read(line).get("+experiment")) is None:
         presets, line = ["findings"], ["+experiment=findings", *line]
     names = pick("+experiment", presets, dict.fromkeys(DOCUMENTS, ""))
-    file = Path(plan(line).study["out"]).expanduser() / "findings.md"
+    file = directory("out", plan(line).study["out"]) / "findings.md"
     if len(names) > 1:
         raise UsageError(f"+experiment takes one preset, not {len(names)}")
     import_module(DOCUMENTS[names[0]]).write(line, file)

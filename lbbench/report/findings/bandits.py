@@ -9,6 +9,7 @@ import pandas as pd
 
 from lbbench.errors import UsageError
 from lbbench.plan.words import command_line
+from lbbench.progress import watched
 from lbbench.records import thinning, traces
 from lbbench.records.rows import RUN
 from lbbench.report.collection import Collection
@@ -54,16 +55,17 @@ class Trials:
         self.command = command
         self.metadata = collection.metadata
         self.variants = collection.variants
-        self.problems = list(dict.fromkeys(variant.problem for variant in self.variants))
+        self.problems = list(dict.fromkeys(variant.settings.problem for variant in self.variants))
         self.methods = list(dict.fromkeys(variant.method for variant in self.variants))
         lengths = {variant.settings["iterations"] for variant in self.variants}
-        if len(lengths) > 1 or len(self.variants) > len({(v.problem, v.method) for v in self.variants}):
+        if len(lengths) > 1 or len(self.variants) > len({(v.settings.problem, v.method) for v in self.variants}):
             raise UsageError("the findings are about one setting of each method on a problem, and one of iterations")
         (self.iterations,) = lengths
         self.since = next(int(t) for t in thinning.steps(self.iterations, 10) if t >= self.iterations / 10)
         keys = {trace.key for trace in collection.traces}
         early, last = [], []
-        for path in dict.fromkeys(trace.path for trace in collection.traces):
+        paths = dict.fromkeys(trace.path for trace in collection.traces)
+        for path in watched(paths, f"reading {len(paths):,} traces"):
             rows = traces.read([path], [*RUN, "t", *REGRETS])
             rows = rows[rows["t"] >= self.since]
             runs = rows.groupby(RUN, sort=False)["t"]

@@ -12,6 +12,7 @@ from lbbench.methods.oracle import DRAWN, estimate_lengthscale, fit_best
 from lbbench.plan import build
 from lbbench.plan.sweeps import plan
 from lbbench.plan.words import command_line
+from lbbench.progress import watched
 from lbbench.records import traces
 from lbbench.records.run import Run
 from lbbench.records.run import runs as runs_of
@@ -31,16 +32,21 @@ class Finals:
     """The last row of each of the given runs, with the settings of its method."""
 
     def __init__(self, runs: Sequence[Run], command: str) -> None:
-        if len({run.settings.json_of("gp", "iterations") for run in runs}) > 1:
-            raise UsageError("the findings are about one setting of iterations, and of each key of gp, at a time")
+        alike = {run.settings.json_of("gp", "iterations") for run in runs}
+        objectives = {(run.settings.problem, run.settings.objective) for run in runs}
+        if len(alike) > 1 or len(objectives) > len({problem for problem, _ in objectives}):
+            raise UsageError(
+                "the findings are about one setting of iterations, of each key of gp, and of each problem at a time"
+            )
         missing = [run for run in runs if not run.path.exists()]
         if missing:
             raise UsageError(
                 f"{len(missing)} of {len(runs)} runs are missing, such as {missing[0].name}; "
                 f"make them: lbbench run {command}"
             )
-        self.metadata = [traces.read_runs(run.path)[0] for run in runs]
-        self.frame = traces.read(run.path for run in runs)
+        looked = watched(runs, f"looking at {len(runs):,} traces")
+        self.metadata = [traces.read_runs(run.path)[0] for run in looked]
+        self.frame = traces.read(run.path for run in watched(runs, f"reading {len(runs):,} traces"))
         own = {run.settings.id: run.settings["method"] for run in runs}
         details = pd.DataFrame.from_dict(own, orient="index").drop(columns="name")
         self.runs = final(self.frame).join(details.add_prefix("method."), on="run_id")
