@@ -7,7 +7,7 @@ from typing import Any
 
 from lbbench.plan import build
 from lbbench.plan.keys import last
-from lbbench.plan.settings import Settings, compose
+from lbbench.plan.settings import Composer, Settings
 from lbbench.plan.sweeps import Plan
 from lbbench.progress import watched
 
@@ -75,6 +75,7 @@ def runs(plan: Plan) -> list[Run]:
     """
     out = Path(plan.study["out"]).expanduser()
     found: dict[Path, Run] = {}
+    compose = Composer()
     for combination in watched(plan.combinations, f"planning {len(plan.combinations):,} settings"):
         settings = compose(combination)
         build.require(settings, combination.seeds)

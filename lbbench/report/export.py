@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from lbbench.errors import UsageError, printable
 from lbbench.plan.rules import seeds_text
-from lbbench.plan.settings import compose
+from lbbench.plan.settings import Composer
 from lbbench.plan.sweeps import plan
 from lbbench.plan.words import command_line
 from lbbench.progress import watched
@@ -29,6 +29,7 @@ def runs_of_preset(collection: Collection, overrides: Sequence[str]) -> Collecti
     """Of a collection, the runs that `lbbench run` makes of some overrides. Raises `UsageError` if one is missing."""
     asked = plan(overrides).combinations
     looked = watched(asked, f"planning {len(asked):,} settings")
+    compose = Composer()
     combinations = [(compose(combination), combination.seeds) for combination in looked]
     keys = {(one.problem, one.method, one.id, seed) for one, seeds in combinations for seed in seeds}
     found = collection.only(keys)
