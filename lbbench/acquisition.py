@@ -10,7 +10,8 @@ from numpy.random import Generator
 from scipy.special import ndtr
 
 from lbbench.domain import Array, Points
-from lbbench.gp.posterior import BoxPosterior, Posterior
+from lbbench.gp.box import BoxPosterior
+from lbbench.gp.posterior import Posterior
 
 CERTAIN = 1e-100  # a standard deviation of 0 is taken for this
 

@@ -14,10 +14,12 @@ from scipy.linalg import cho_factor, cho_solve
 from lbbench.acquisition import UCB
 from lbbench.domain import Box, Pool
 from lbbench.errors import NumericalError
+from lbbench.gp.box import BoxPosterior
 from lbbench.gp.data import Data
 from lbbench.gp.kernels import KERNELS
 from lbbench.gp.linalg import JITTERS, safe_cholesky, solve_lower
-from lbbench.gp.posterior import BoxPosterior, PoolPosterior, posterior
+from lbbench.gp.pool import PoolPosterior
+from lbbench.gp.posterior import posterior
 
 REGULARISER = 1e-4
 SIZES = (1, 10, 100, 250)

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from lbbench.study import machine
-from lbbench.study.worker import Crew, Outcome, Task
+from lbbench.study.execution.local import Crew
+from lbbench.study.worker import Outcome, Task
 
 
 class Executor(Protocol):
