@@ -91,16 +91,15 @@ def path(text: str) -> str:
 def file(text: str) -> str:
     """A path of a file: relative if it lies in the current directory, and as it was typed if not, but for a ~."""
     found = os.path.expanduser(text)
-    if not text.strip() or not text.isprintable() or found.startswith("~"):
+    if not text.strip() or not text.isprintable() or "${" in text or found.startswith("~"):
         raise ValueError("a file (for a name that begins with ~ write ./~)")
-    path = Path(found)
-    if path.is_absolute() or ".." in path.parts:
-        ways = (path, Path(os.path.realpath(path.parent), path.name))
-        inside = (
-            way.relative_to(Path.cwd()) for way in ways if ".." not in way.parts and way.is_relative_to(Path.cwd())
+    given, here = Path(found), Path.cwd()
+    if given.is_absolute() or ".." in given.parts:
+        ways = (given, Path(os.path.realpath(given.parent), given.name))
+        given = next(
+            (way.relative_to(here) for way in ways if way.is_relative_to(here) and ".." not in way.parts), given
         )
-        path = next(inside, path)
-    return f"./{path}" if str(path).startswith("~") else str(path)
+    return f"./{given}" if str(given).startswith("~") else str(given)
 
 
 def columns(text: str) -> str:
