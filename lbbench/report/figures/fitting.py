@@ -17,7 +17,7 @@ POINTS = 72.0  # to an inch
 SPACING = 1.2  # of lines, as a share of the size of their letters
 HINTED = 1.05  # how much wider letters can get that are fitted to pixels
 APART = 0.1  # inches between texts, and between them and the edge
-ENDS = (r"(?<= )(?<!= )(?!=)", r"(?<=[,;:/_.=+-])", r"(?<=.)")  # of lines: if they must, within words, or anywhere
+ENDS = (r"(?<= )(?<!= )(?!=)", r"(?<=[,;:/_=+-])|(?<=\.)(?!\d)", r"(?<=.)")  # of lines; the later, the worse
 
 
 def width(text: str, size: float) -> float:
