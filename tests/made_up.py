@@ -16,7 +16,8 @@ def settings(method, problem, **changed):
     tree = load("config")
     del tree["defaults"], tree["study"]
     own = load(f"problem/{problem}") if problem in options("problem") else {"name": problem}
-    tree = typed_tree(tree | {"method": load(f"method/{method}"), "problem": own})
+    method = load(f"method/{method}") if method in options("method") else {"name": method}
+    tree = typed_tree(tree | {"method": method, "problem": own})
     for key, value in changed.items():
         section = next((part for part in tree.values() if isinstance(part, dict) and key in part), tree)
         section[key] = value

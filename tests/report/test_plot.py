@@ -47,17 +47,17 @@ def unfinished(tmp_path_factory):
     return out
 
 
-def test_an_empty_directory_gets_figure_1_and_the_commands_for_the_others(tmp_path):
-    result = lbbench_plot(cwd=tmp_path)
+def test_an_empty_directory_gets_figure_1_if_asked_for_and_the_commands_for_the_others(tmp_path):
+    result = lbbench_plot("figure=1,2,3,4,time,candidates", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
         "wrote results/figures/figure1.png",
         "wrote results/figures/figure1.pdf",
-        "figure 2 lacks traces: lbbench run +experiment=figure2 makes them",
-        "figure 3 lacks traces: lbbench run +experiment=figure3 makes them",
-        "figure 4 lacks traces: lbbench ablate g=t^0.25,t^0.5,t^0.75 makes them",
-        "figure time lacks traces: lbbench run +experiment=figure3 makes them",
-        "figure candidates lacks traces: lbbench run method=lb makes them",
+        "figure 2 lacks traces in results/traces: lbbench run +experiment=figure2 makes them",
+        "figure 3 lacks traces in results/traces: lbbench run +experiment=figure3 makes them",
+        "figure 4 lacks traces in results/traces: lbbench ablate g=t^0.25,t^0.5,t^0.75 makes them",
+        "figure time lacks traces in results/traces: lbbench run +experiment=figure3 makes them",
+        "figure candidates lacks traces in results/traces: lbbench run method=lb makes them",
     ]
     assert (tmp_path / "results/figures/figure1.pdf").read_bytes().startswith(b"%PDF")
 
@@ -66,8 +66,9 @@ def test_nothing_drawn_is_a_usage_error(tmp_path):
     result = lbbench_plot("figure=3,4", "problem=agnp", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.splitlines() == [
-        "lbbench: figure 3 lacks traces: lbbench run +experiment=figure3 problem=agnp makes them",
-        "         figure 4 lacks traces: lbbench ablate g=t^0.25,t^0.5,t^0.75 problem=agnp makes them",
+        "lbbench: figure 3 lacks traces in results/traces: lbbench run +experiment=figure3 problem=agnp makes them",
+        "         figure 4 lacks traces in results/traces: lbbench ablate g=t^0.25,t^0.5,t^0.75 problem=agnp "
+        "makes them",
     ]
     assert list(tmp_path.iterdir()) == []
 
@@ -91,7 +92,8 @@ def test_a_method_that_a_figure_cannot_show_is_named_without_a_command(tmp_path)
         lines(tmp_path, "figure=2,3,4,candidates", "method=random")
     assert str(error.value).splitlines() == [
         "figure 2 has nothing to show of random; it shows lb, lnb, agpucb, mle, mcmc",
-        f"figure 3 lacks traces: lbbench run +experiment=figure3 out={tmp_path} method=random makes them",
+        f"figure 3 lacks traces in {tmp_path}/traces: lbbench run +experiment=figure3 out={tmp_path} method=random "
+        "makes them",
         "figure 4 has nothing to show of random; it shows lb, lnb, agpucb, mle, mcmc, oracle",
         "figure candidates has nothing to show of random; it shows lb",
     ]

@@ -12,11 +12,12 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 
+OPTIMUM = r"$\hat{\theta}^*$"
 POINTS = 72.0  # to an inch
 SPACING = 1.2  # of lines, as a share of the size of their letters
 HINTED = 1.05  # how much wider letters can get that are fitted to pixels
 APART = 0.1  # inches between texts, and between them and the edge
-ENDS = (r"(?<=\s)", r"(?<=[,;:/_.=+-])", r"(?<=.)")  # where lines may end: if they must, within a word, or anywhere
+ENDS = (r"(?<= )(?<!= )(?!=)", r"(?<=[,;:/_=+-])|(?<=\.)(?!\d)", r"(?<=.)")  # of lines; the later, the worse
 
 
 def width(text: str, size: float) -> float:
@@ -52,9 +53,9 @@ def _height(text: Text) -> float:
 
 
 def literal(texts: Iterable[Text]) -> None:
-    """Shows a user's words as they are: only what is a formula from end to end is one."""
+    """Shows words as they are, whatever dollars a user's have; `OPTIMUM` alone is a formula."""
     for text in texts:
-        text.set_parse_math(text.get_text().startswith("$"))
+        text.set_parse_math(text.get_text() == OPTIMUM)
 
 
 def fit_panels(figure: Figure) -> None:
@@ -73,13 +74,13 @@ def fit_panels(figure: Figure) -> None:
         rows.setdefault(spec.rowspan.start if spec else 0, []).append(axes)
     for row in rows.values():
         _wrap_titles(row, figure.get_figwidth())
-        figure.set_figheight(figure.get_figheight() + max(_further(axes.title) for axes in row))
+    more = sum(max(_further(axes.title) for axes in row) for row in rows.values())
     if top:
-        _make_room(figure, len(rows), top)
-    figure.draw_without_rendering()
+        more += len(rows) * _make_room(figure, top)
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             thin_out(axis)
+    figure.set_figheight(figure.get_figheight() + more)
 
 
 def _wrap_titles(row: Sequence[Axes], figure_width: float) -> None:
@@ -96,18 +97,22 @@ def _further(text: Text) -> float:
     return _height(text) * (1 - 1 / (text.get_text().count("\n") + 1))
 
 
-def _make_room(figure: Figure, rows: int, top: Sequence[tuple[Axes, Text]]) -> None:
-    """Wraps the texts that stand at the top within panels, and keeps what is drawn there below them."""
+def _make_room(figure: Figure, top: Sequence[tuple[Axes, Text]]) -> float:
+    """Wraps the texts that stand at the top within panels, and keeps what is drawn there below them.
+
+    Returns how many inches higher the panels are to be.
+    """
     for axes, text in top:
         room = figure.get_figwidth() * axes.get_position().width - APART
         _wrap(text, room)
     inside = min(figure.get_figheight() * axes.get_position().height for axes, _ in top)
     more = max(_further(text) for _, text in top)
-    figure.set_figheight(figure.get_figheight() + rows * more)
     tallest = max(_height(text) for _, text in top) + APART
     share = min(0.8, tallest / (inside + more))
     for axes in figure.axes:
-        axes.margins(y=share / (1 - share))
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, low + (high - low) / (1 - share))
+    return more
 
 
 def thin_out(axis: Axis) -> None:
@@ -123,6 +128,7 @@ def thin_out(axis: Axis) -> None:
 
 def _labels(axis: Axis) -> list[Text]:
     """The labels that are drawn: of ticks between an axis's ends."""
+    axis.get_ticklabels()  # which puts them where they belong
     low, high = sorted(axis.get_view_interval())
     ticks = zip(axis.get_major_ticks(), axis.get_majorticklocs(), strict=False)
     labels = [tick.label1 for tick, place in ticks if low <= place <= high]

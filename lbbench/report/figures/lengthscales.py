@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from lbbench.domain import Array
 from lbbench.report.collection import Collection
 from lbbench.report.figures import AS_USUAL, Options, canvas
+from lbbench.report.figures.fitting import OPTIMUM
 from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
 from lbbench.report.style import colour
 from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes
@@ -16,7 +17,6 @@ from lbbench.report.variants import Variant, VariantKey, by_problem, shared_chan
 USUAL = "michalewicz"  # the paper's problem
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # text
 HEIGHT = 0.95  # inches of a panel
-OPTIMUM = r"$\hat{\theta}^*$"
 
 
 def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.Sheet]:
@@ -33,11 +33,14 @@ def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.She
     columns = by_problem(variants)
     labels = list(dict.fromkeys(variant.label(shared) for variant in variants))
     width = max(4.5, canvas.panels_width(len(columns)))
-    figure, axes = canvas.grid(len(labels), len(columns), width, HEIGHT, sharex="col", sharey=True)
+    figure, axes = canvas.grid(len(labels), len(columns), width, HEIGHT, sharex="col")
     for panels, (problem, own) in zip(axes.T, columns.items(), strict=True):
         panels[0].set_title(f"{problem} ({canvas.seed_count(own)})")
         labelled = {variant.label(shared): variant for variant in own}
         plot_problem(dict(zip(labels, panels, strict=True)), labelled, thetas)
+    highest = max(panel.get_ylim()[1] for panel in axes.flat if panel.axison)
+    for panel in axes.flat:
+        panel.set_ylim(0.0, highest)  # for all the same; axes that share it take long where there are many
     figure.supylabel("proportion of iterations", fontsize=8)
     canvas.add_legend(figure, "all iterations of n seeds", shared)
     return [canvas.Sheet("figure2", figure, variants)]
