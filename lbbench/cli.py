@@ -69,7 +69,9 @@ def main() -> None:
     except UsageError as error:
         code = _complain(str(error))
     except typer.TyperException as error:
-        code = _complain(error.format_message())
+        message = error.format_message()
+        dashed = "; settings are typed without dashes, such as method=lb" if "No such option" in message else ""
+        code = _complain(message + dashed)
     except NumericalError as error:
         _complain(str(error))
         code = 1

@@ -2,7 +2,7 @@
 
 import difflib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lbbench.errors import UsageError, printable
@@ -13,6 +13,17 @@ from lbbench.plan.configs import load, options
 GROUPS = ("method", "problem")
 EXECUTION = "execution"  # a group as well, but of the study: it does not sweep
 GROWTHS = ("g", "b")
+ALIASES = {"trials": "seeds"}  # other words for a key
+MEANT = {  # by words that other libraries have
+    **dict.fromkeys(("n_trials", "n_calls", "n_iter", "max_iter", "steps", "budget", "horizon"), "iterations"),
+    **dict.fromkeys(("seed", "random_state", "random_seed"), "seeds=[…]"),
+    **dict.fromkeys(("n_jobs", "workers", "n_workers"), "jobs"),
+    **dict.fromkeys(("algorithm", "algo", "acquisition", "policy"), "method"),
+    **dict.fromkeys(("objective", "function", "dataset", "data", "benchmark"), "problem"),
+    **dict.fromkeys(("length_scale", "ls"), "lengthscale"),
+    **dict.fromkeys(("noise", "sigma"), "noise_std"),
+    **dict.fromkeys(("preset", "experiment"), "+experiment"),
+}
 
 
 class Keys(NamedTuple):
@@ -51,7 +62,7 @@ def pick(key: str, names: Sequence[str], allowed: Mapping[str, str]) -> list[str
         folded = registry.folded(name)
         folded = folded if folded in allowed else folded.removesuffix("gpucb")
         if folded not in allowed:
-            hint = _hint(name, allowed)
+            hint = _hint(name, list(allowed))
             own = " or module:name" if key in GROUPS else ""
             raise UsageError(f"{key}={printable(name)} is unknown{hint}; allowed: {', '.join(allowed)}{own}")
         picked.append(folded)
@@ -75,7 +86,7 @@ def resolve(key: str, full_keys: Sequence[str], others: Sequence[str] = (*GROUPS
     Raises `UsageError`, which names the keys that are allowed: those, and the `others` that are no settings.
     """
     for full in full_keys:
-        if key in (full, last(full)):
+        if ALIASES.get(key, key) in (full, last(full)):
             return full
     names = [*others, *dict.fromkeys(map(last, full_keys))]
     if last(key) in CHECKS:
@@ -84,8 +95,8 @@ def resolve(key: str, full_keys: Sequence[str], others: Sequence[str] = (*GROUPS
 
 
 def last(key: str) -> str:
-    """The last name of a full key, which stands for it."""
-    return key.rpartition(".")[2]
+    """The last name of a full key, which stands for it; of another word for a key, that key."""
+    return ALIASES.get(key, key.rpartition(".")[2])
 
 
 def canonical(full: str, key: str, text: str) -> str:
@@ -102,6 +113,13 @@ def today(name: str, text: str) -> str:
         return text
 
 
-def _hint(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word.lower(), list(known), n=1)
+def once(key: str, name: str, typed: dict[str, str]) -> None:
+    """Notes that `key` was typed for what `name` stands for. Raises `UsageError` if something was already."""
+    if typed.setdefault(name, key) != key:
+        raise UsageError(f"{printable(key)} is given twice, once as {typed[name]}")
+
+
+def _hint(word: str, known: Sequence[str]) -> str:
+    meant = MEANT.get(word.lower(), "")
+    close = [meant] if meant.removesuffix("=[…]") in known else difflib.get_close_matches(word.lower(), known, n=1)
     return f", did you mean '{close[0]}'?" if close else ""

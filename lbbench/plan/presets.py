@@ -25,19 +25,24 @@ def sweeps(overrides: dict[str, list[str]], within: tuple[str, ...] = ()) -> lis
     lines = [sweep for line in load(f"experiment/{names[0]}") for sweep in sweeps(read(line.split()), within)]
     for group in GROUPS:
         if group in overrides:
-            lines, overrides = _narrow(group, lines, overrides)
+            chosen = pick(group, overrides[group], options(group))
+            lines = _choose(group, chosen, lines)
+            overrides = {key: texts for key, texts in overrides.items() if key != group}
     return _override(lines, overrides)
 
 
-def _narrow(
-    group: str, lines: list[dict[str, list[str]]], overrides: dict[str, list[str]]
-) -> tuple[list[dict[str, list[str]]], dict[str, list[str]]]:
-    """Methods or problems that a preset has choose among its sweeps, and are no override any more."""
-    chosen = pick(group, overrides[group], options(group))
-    if not set(chosen) <= {name for line in lines for name in line.get(group, [])}:
-        return lines, overrides
-    shared = [line | {group: [name for name in line.get(group, []) if name in chosen]} for line in lines]
-    return [line for line in shared if line[group]], {key: own for key, own in overrides.items() if key != group}
+def _choose(group: str, chosen: Sequence[str], lines: Sequence[dict[str, list[str]]]) -> list[dict[str, list[str]]]:
+    """The sweeps of a preset for the methods or problems that were chosen.
+
+    Those that it has are where it has them; any other takes part in all sweeps, but for settings that it does not have.
+    """
+    had = {name for line in lines for name in line.get(group, [])}
+    found = []
+    for line in lines:
+        if here := [name for name in chosen if name in line.get(group, []) or name not in had]:
+            new = {**line, group: here}
+            found.append({key: texts for key, texts in new.items() if _applies(key, new) or not _applies(key, line)})
+    return found
 
 
 def _override(lines: Sequence[dict[str, list[str]]], overrides: dict[str, list[str]]) -> list[dict[str, list[str]]]:

@@ -13,7 +13,7 @@ from lbbench.errors import UsageError
 from lbbench.plan import registry
 from lbbench.plan.checks import FIXED, typed_tree
 from lbbench.plan.configs import config_dir, load, options
-from lbbench.plan.keys import canonical, leaves, pick, resolve
+from lbbench.plan.keys import canonical, leaves, once, pick, resolve
 from lbbench.plan.kinds import OPTIMISATION
 from lbbench.plan.sweeps import Combination
 
@@ -101,8 +101,10 @@ def own(method: str, problem: Mapping[str, Any], values: Mapping[str, Any]) -> S
     for ours in ("defaults", "study", "iterations"):
         del tree[ours]
     tree |= {"method": load(f"method/{pick('method', [method], options('method'))[0]}"), "problem": dict(problem)}
+    typed: dict[str, str] = {}
     for key, value in values.items():
         full = resolve(key, leaves(tree), others=())
+        once(key, full, typed)
         section, _, name = full.partition(".")
         tree[section][name] = canonical(full, key, str(value))
     return Settings(typed_tree(tree))

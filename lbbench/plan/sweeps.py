@@ -12,7 +12,7 @@ from lbbench import growth
 from lbbench.errors import UsageError
 from lbbench.plan.checks import check, typed_tree
 from lbbench.plan.configs import load
-from lbbench.plan.keys import EXECUTION, GROUPS, GROWTHS, canonical, keys_of, last, resolve
+from lbbench.plan.keys import EXECUTION, GROUPS, GROWTHS, canonical, keys_of, last, once, resolve
 from lbbench.plan.kinds import OPTIMISATION
 from lbbench.plan.presets import sweeps
 from lbbench.plan.words import read
@@ -61,15 +61,15 @@ def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[C
                 f"{shared.pop()} is a setting of {method} and of {problem}; one of them needs another name"
             )
     values: dict[str, list[str]] = {}
+    typed: dict[str, str] = {}
     for key, texts in overrides.items():
         if key not in (*GROUPS, EXECUTION):
             full = resolve(key, keys.all)
-            if full in values:
-                raise UsageError(f"{last(key)} is given twice, once as {full}")
+            once(key, full, typed)
             values[full] = list(dict.fromkeys(canonical(full, key, text) for text in texts))
-    study = typed_tree(keys.config["study"]) | _pop(values, "study")
-    study[EXECUTION] = typed_tree(keys.config[EXECUTION]) | _pop(values, EXECUTION)
-    _check_growths(values, max(int(text) for text in values.get("iterations", [str(keys.config["iterations"])])))
+    study = typed_tree(keys.config["study"]) | _pop(values, "study", typed)
+    study[EXECUTION] = typed_tree(keys.config[EXECUTION]) | _pop(values, EXECUTION, typed)
+    _check_growths(values, typed, max(int(text) for text in values.get("iterations", [str(keys.config["iterations"])])))
 
     found = []
     for method, problem in itertools.product(keys.method, keys.problem):
@@ -80,26 +80,25 @@ def _expand(overrides: Mapping[str, list[str]]) -> tuple[dict[str, Any], tuple[C
     return study, tuple(found), tuple(full for full, texts in values.items() if len(texts) > 1)
 
 
-def _pop(values: dict[str, list[str]], section: str) -> dict[str, Any]:
-    """Takes the settings of a section, which do not sweep, out of `values`."""
+def _pop(values: dict[str, list[str]], section: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Takes the settings of a section, which do not sweep, out of `values`; each was typed as `typed` says."""
     found: dict[str, Any] = {}
     for full in [full for full in values if full.startswith(f"{section}.")]:
         name, texts = last(full), values.pop(full)
         if len(texts) > 1:
             hint = "; for some seeds: [3,7]" if name == "seeds" else ""
-            raise UsageError(f"{name} takes one value, not {len(texts)}{hint}")
-        found[name] = check(name, name, texts[0])
+            raise UsageError(f"{typed[full]} takes one value, not {len(texts)}{hint}")
+        found[name] = check(name, typed[full], texts[0])
     return found
 
 
-def _check_growths(values: Mapping[str, list[str]], iterations: int) -> None:
+def _check_growths(values: Mapping[str, list[str]], typed: Mapping[str, str], iterations: int) -> None:
     """A growth function needs a finite value at every step."""
     steps = [*range(1, min(iterations, 10_000) + 1), iterations]
     for full, texts in values.items():
-        name = last(full)
-        for function in [growth.parse(text) for text in texts if name in GROWTHS]:
+        for function in [growth.parse(text) for text in texts if last(full) in GROWTHS]:
             try:
                 for t in steps:
                     function(t)
             except UsageError as error:
-                raise UsageError(f"{name}={error}") from None
+                raise UsageError(f"{typed[full]}={error}") from None

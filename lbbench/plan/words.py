@@ -8,8 +8,6 @@ from lbbench.errors import UsageError, printable
 from lbbench.plan.configs import PYTHON, load
 from lbbench.plan.keys import GROUPS, last, resolve
 
-ALIASES = {"trials": "seeds"}  # other words for a key
-
 
 def read(arguments: Sequence[str]) -> dict[str, list[str]]:
     """`key=value,value` arguments as a mapping from keys to their values."""
@@ -17,8 +15,7 @@ def read(arguments: Sequence[str]) -> dict[str, list[str]]:
     for argument in arguments:
         key, equals, text = argument.partition("=")
         if not equals or not key:
-            raise UsageError(f"'{printable(argument)}' is not of the form key=value, such as method=lb")
-        key = ALIASES.get(key, key)
+            raise UsageError(f"'{printable(argument)}' is not of the form key=value, such as method=lb, without spaces")
         if key in overrides:
             name = printable(key)
             hint = "" if last(key) in load("config")["study"] else f"; to sweep, separate values by commas: {name}=…,…"

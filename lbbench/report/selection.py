@@ -11,13 +11,14 @@ from lbbench.errors import UsageError, printable
 from lbbench.plan import ablation, sweeps
 from lbbench.plan.checks import CHECKS, check
 from lbbench.plan.configs import load, options
-from lbbench.plan.keys import GROUPS, canonical, keys_of, last, leaves, pick, resolve
+from lbbench.plan.keys import GROUPS, canonical, keys_of, last, leaves, once, pick, resolve
 from lbbench.plan.rules import Check, Value, check_by, inside
 from lbbench.plan.words import command_line, read
 from lbbench.progress import watched
 from lbbench.records import files
 
 PLANS = {"run": sweeps.plan, "ablate": ablation.plan}  # what plans the runs of a command
+SEEDS = "study.seeds"
 
 
 @dataclass(frozen=True)
@@ -111,23 +112,24 @@ def _select(
 ) -> Selection:
     chosen: dict[str, tuple[Value, ...]] = {}
     wanted: dict[str, tuple[str, ...]] = {}
+    typed: dict[str, str] = {}
     for key, texts in given.items():
         if key in own:
             chosen[key] = tuple(check_by(own[key], key, text) for text in texts)
         elif key in GROUPS:
             wanted[key] = tuple(pick(key, texts, names[key]))
-        elif key == "seeds":
-            wanted[key] = tuple(str(seed) for text in texts for seed in _seeds(text))
         else:
-            full = resolve(key, keys, others=(*own, *GROUPS, "seeds"))
-            if (name := last(full)) in wanted:
-                raise UsageError(f"{name} is given twice, once as {full}")
+            full = resolve(key, [SEEDS, *keys], others=(*own, *GROUPS))
+            once(key, name := last(full), typed)
+            if full == SEEDS:
+                wanted[name] = tuple(str(seed) for text in texts for seed in _seeds(key, text))
+                continue
             wanted[name] = tuple(canonical(full, key, text) if name in CHECKS else text for text in texts)
     return Selection(chosen, wanted, tuple(arguments))
 
 
-def _seeds(text: str) -> tuple[int, ...]:
-    seeds = check("seeds", "seeds", text)
+def _seeds(key: str, text: str) -> tuple[int, ...]:
+    seeds = check("seeds", key, text)
     assert isinstance(seeds, tuple)
     return seeds
 

@@ -101,7 +101,7 @@ def test_what_is_written_by_hand_is_kept(study):
 WRONG = {
     "trials=4": "32 of 128 runs are missing; make them: lbbench run +experiment=bandits",
     "trials=3 method=igpucb,gpucb": "the findings need method=gpts problem=",
-    "trials=0": "seeds=0: must be a count",
+    "trials=0": "trials=0: must be a count",
 }
 
 
