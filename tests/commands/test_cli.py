@@ -197,7 +197,7 @@ def traces(tmp_path_factory):
 
 
 UNWRITABLE = {
-    "plot figure=1 out=file": "file/figures cannot be used: Not a directory",
+    "plot figure=1 out=file": "out=file is a file",
     "report to=results": "results cannot be used: Is a directory",
     f"report to=results/{'a' * 300}": "File name too long",
     "export to=results/file": "results/file is a file",

@@ -11,7 +11,7 @@ from lbbench.report.collection import Collection
 from lbbench.report.figures import AS_USUAL, Options, canvas
 from lbbench.report.figures.fitting import OPTIMUM
 from lbbench.report.lengthscales import bins, chosen, optimal_lengthscale
-from lbbench.report.style import colour
+from lbbench.report.style import colour, order
 from lbbench.report.variants import Variant, VariantKey, by_problem, shared_changes
 
 USUAL = "michalewicz"  # the paper's problem
@@ -31,13 +31,12 @@ def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.She
         return []
     shared = shared_changes(variants)
     columns = by_problem(variants)
-    labels = list(dict.fromkeys(variant.label(shared) for variant in variants))
+    methods = sorted({variant.method for variant in variants}, key=order)
     width = max(4.5, canvas.panels_width(len(columns)))
-    figure, axes = canvas.grid(len(labels), len(columns), width, HEIGHT, sharex="col")
+    figure, axes = canvas.grid(len(methods), len(columns), width, HEIGHT, sharex="col")
     for panels, (problem, own) in zip(axes.T, columns.items(), strict=True):
         panels[0].set_title(f"{problem} ({canvas.seed_count(own)})")
-        labelled = {variant.label(shared): variant for variant in own}
-        plot_problem(dict(zip(labels, panels, strict=True)), labelled, thetas)
+        plot_problem(dict(zip(methods, panels, strict=True)), own, thetas, shared)
     highest = max(panel.get_ylim()[1] for panel in axes.flat if panel.axison)
     for panel in axes.flat:
         panel.set_ylim(0.0, highest)  # for all the same; axes that share it take long where there are many
@@ -47,13 +46,17 @@ def draw(collection: Collection, options: Options = AS_USUAL) -> list[canvas.She
 
 
 def plot_problem(
-    panels: Mapping[str, Axes], variants: Mapping[str, Variant], thetas: Mapping[VariantKey, Array]
+    panels: Mapping[str, Axes],
+    variants: Sequence[Variant],
+    thetas: Mapping[VariantKey, Array],
+    shared: Mapping[str, Any],
 ) -> None:
-    """The histogram of each variant of a problem in the panel with its label; panels of none stay empty."""
-    edges = bins(thetas[variant.key] for variant in variants.values())
-    for label, panel in panels.items():
-        if variant := variants.get(label):
-            panel.text(0.015, 0.95, label, transform=panel.transAxes, va="top", bbox=BEHIND)
+    """The histogram of each variant of a problem in the panel of its method; panels of none stay empty."""
+    edges = bins(thetas[variant.key] for variant in variants)
+    own = {variant.method: variant for variant in variants}
+    for method, panel in panels.items():
+        if variant := own.get(method):
+            panel.text(0.015, 0.95, variant.label(shared), transform=panel.transAxes, va="top", bbox=BEHIND)
             panel.tick_params(labelleft=True)
             look = {"color": colour(variant.method), "histtype": "stepfilled", "alpha": 0.85}
             plot_proportions(panel, thetas[variant.key], edges, **look)
