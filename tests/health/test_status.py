@@ -9,9 +9,9 @@ from lbbench.health.status import statuses
 from lbbench.plan.sweeps import plan
 from lbbench.records import traces
 from lbbench.records.journal import Journal
+from lbbench.records.run import runs
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
-from lbbench.study.runner import runs
 
 ASKED = ["method=random,lb", "problem=berkenkamp", "iterations=8", "seeds=3"]
 

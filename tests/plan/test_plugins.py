@@ -34,6 +34,7 @@ def command(*arguments, cwd, path=""):
         "PYTHONPATH": f"{Path(lbbench.__file__).parents[1]}:{path}",
         "HOME": str(cwd),
         "OMP_NUM_THREADS": "1",
+        "LBBENCH_PROGRESS": "off",
     }
     line = [sys.executable, "-c", code, *arguments]
     return subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True)

@@ -16,9 +16,9 @@ from lbbench.plan.sweeps import plan
 from lbbench.records import failures, files, journal, traces
 from lbbench.records.failures import Failure
 from lbbench.records.journal import Journal
+from lbbench.records.run import runs
 from lbbench.study import runner, worker
 from lbbench.study.execution.slurm import Slurm
-from lbbench.study.runner import runs
 from lbbench.study.worker import Task
 
 

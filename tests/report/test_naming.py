@@ -13,7 +13,7 @@ import pytest
 
 from lbbench.errors import UsageError
 from lbbench.health import estimate
-from lbbench.health.status import asked_for, status, table
+from lbbench.health.status import statuses, table
 from lbbench.plan.settings import Settings
 from lbbench.plan.sweeps import plan
 from lbbench.records.run import runs
@@ -218,7 +218,7 @@ def files(tmp_path):
 def test_status_and_worker_plan_have_a_row_for_each_file(files, tmp_path):
     line = ["method=random", "problem=csv", f"path={','.join(files)}", "target=yield", f"out={tmp_path}", "seeds=2"]
     planned = plan([*line, "iterations=3"])
-    found = table([status(run) for run in asked_for(planned)])
+    found = table(statuses(planned))
     assert [row[:2] for row in found.rows] == [("csv a.csv", "Random"), ("csv b.csv", "Random")]
     assert [row[-1] for row in found.rows] == [2, 2]
     asked = runs(planned)
@@ -229,7 +229,7 @@ def test_status_and_worker_plan_have_a_row_for_each_file(files, tmp_path):
         for name in ("suggest_s", "evaluate_s"):
             rows = rows.set_column(rows.column_names.index(name), rows.schema.field(name), [[float(slow)] * len(rows)])
         pq.write_table(rows, path)
-    times, unknown = estimate.estimate(planned, asked)
+    times, unknown = estimate.estimate(planned, asked, estimate.at_hand(planned, asked))
     assert not unknown
     assert [row[:3] for row in times.rows] == [("csv a.csv", "Random", 2), ("csv b.csv", "Random", 2)]
     assert times.rows[1][3] == pytest.approx(9 * times.rows[0][3])  # each file by its own runs
