@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import typer
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -30,12 +28,17 @@ def show(table: "Table", console: "Console | None" = None, titled: bool = True) 
     console.print(table.note, style="dim", markup=False)
 
 
+def say(line: str) -> None:
+    """Print a line while work goes on; it stands above the bars, which Typer's `echo` would write past."""
+    print(line)
+
+
 def tell(checks: "Iterable[Check]") -> int:
     """Print what was checked, as it is; the exit code, which is 1 unless all is well."""
     code = 0
     for check in checks:
-        typer.echo(f"{'!! ' if check.advice else 'ok '} {check.name:<14} {check.found}")
+        say(f"{'!! ' if check.advice else 'ok '} {check.name:<14} {check.found}")
         if check.advice:
-            typer.echo(f"    {'':<14} → {check.advice}")
+            say(f"    {'':<14} → {check.advice}")
             code = 1
     return code

@@ -25,8 +25,10 @@ def plot(arguments: Filters = None) -> None:
 
     selection = select(arguments or [], KEYS)
     check_own(selection)  # before anything heavy loads
+    from lbbench.commands.printing import say
+
     for line in lines(_collect(selection), selection):
-        typer.echo(line)
+        say(line)
 
 
 def table(arguments: Filters = None) -> None:

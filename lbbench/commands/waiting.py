@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +13,8 @@ from lbbench import progress
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-PATIENCE = 2.0  # seconds in which nothing is shown
+PATIENCE = 2.0  # seconds of a command in which nothing is shown
+SHORT = 0.25  # share of them that work must take to be shown later on
 VARIABLE = "LBBENCH_PROGRESS"  # of the environment; where it is "off", nothing is shown at all
 
 
@@ -35,6 +37,7 @@ class Waiting:
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
+        self.started = time.monotonic()
         self.bars: Progress | None = None
         self.timer: threading.Timer | None = None
         self.lock = threading.Lock()  # the timer is a thread of its own
@@ -64,7 +67,8 @@ class Waiting:
             disable=not console.is_terminal,
             redirect_stdout=sys.stdout.isatty(),  # what the terminal shows of it belongs above the bars
         )
-        self.timer = threading.Timer(self.patience, self._show, (self.bars, what))
+        rest = max(SHORT * self.patience, self.patience - (time.monotonic() - self.started))
+        self.timer = threading.Timer(rest, self._show, (self.bars, what))
         self.timer.daemon = True
         self.timer.start()
         return self.bars
@@ -75,6 +79,7 @@ class Waiting:
                 return
             if bars.disable:
                 print(f"{what} …", file=sys.stderr, flush=True)
+                self.started = time.monotonic()  # the next line has as long to wait
             else:
                 bars.start()
 

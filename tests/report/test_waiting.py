@@ -55,18 +55,27 @@ def test_elsewhere_long_work_is_one_line_and_short_work_none(capsys):
     assert tuple(capsys.readouterr()) == ("", "long work …\n")
 
 
+def test_many_short_works_are_not_silent_together(capsys):
+    with waiting.waiting(patience=1.0):
+        for number in range(5):
+            for _ in watched(range(4), f"work {number}"):
+                time.sleep(0.1)
+    said = capsys.readouterr().err.splitlines()
+    assert 1 <= len(said) <= 3
+    assert said[0] != "work 0 …"
+
+
 def test_an_error_ends_the_display(capsys):
     def fail():
         with waiting.waiting(patience=0.05):
             for _ in watched(range(3), "work that fails"):
                 raise KeyError
 
-    before = threading.active_count()
     with pytest.raises(KeyError):
         fail()
     time.sleep(0.1)
     assert tuple(capsys.readouterr()) == ("", "")
-    assert threading.active_count() == before
+    assert not any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
 
 
 def test_it_can_be_turned_off(capsys, monkeypatch):
