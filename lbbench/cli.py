@@ -3,33 +3,16 @@
 import errno
 import os
 import sys
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from lbbench import __version__
-from lbbench.commands import catalogue, experiments, results, studies
+from lbbench.commands import COMMANDS
 from lbbench.commands.waiting import waiting
 from lbbench.errors import NumericalError, UsageError
+from lbbench.plan.registry import find
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "run": studies.run,
-    "ablate": studies.ablate,
-    "status": studies.status,
-    "worker-plan": studies.worker_plan,
-    "plot": results.plot,
-    "table": results.table,
-    "export": results.export,
-    "report": results.report,
-    "findings": results.findings,
-    "ask": experiments.ask,
-    "tell": experiments.tell,
-    "list": catalogue.list_,
-    "show": catalogue.show,
-    "check": catalogue.check,
-    "doctor": catalogue.doctor,
-}
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
 MISPLACED = {  # what the system says of a path, given by out= or to=, that cannot be
     errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EPERM,
@@ -44,8 +27,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for name, command in COMMANDS.items():
-    app.command(name)(command)
+for name, where in COMMANDS.items():
+    app.command(name)(find(where))
 
 
 @app.callback(invoke_without_command=True)

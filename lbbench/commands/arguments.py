@@ -19,4 +19,5 @@ Place = Annotated[
 ]
 Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Has experiment.yaml.", show_default=False)]
 Kind = Annotated[str, typer.Argument(metavar="[methods|problems|experiments]", show_default=False)]
+Shell = Annotated[str, typer.Argument(metavar="bash|zsh|fish", show_default=False)]
 Name = Annotated[str, typer.Argument(metavar="NAME|MODULE:NAME", help="A method or problem.", show_default=False)]

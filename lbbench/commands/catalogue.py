@@ -2,7 +2,7 @@
 
 import typer
 
-from lbbench.commands.arguments import Kind, Name, Overrides, Place
+from lbbench.commands.arguments import Kind, Name, Overrides, Place, Shell
 from lbbench.errors import UsageError, printable
 
 GROUPS = {"methods": "method", "problems": "problem", "experiments": "experiment"}
@@ -11,6 +11,7 @@ GROUPS = {"methods": "method", "problems": "problem", "experiments": "experiment
 def list_(kind: Kind = "") -> None:
     """List methods, problems and preset experiments."""
     from lbbench.plan.configs import described
+    from lbbench.plan.registry import clashes, introduction, is_plugin
 
     if kind and kind not in GROUPS:
         raise UsageError(f"list {printable(kind)}: allowed are {', '.join(GROUPS)}")
@@ -18,7 +19,10 @@ def list_(kind: Kind = "") -> None:
         if kind in ("", plural):
             typer.echo(plural)
             for name, comment in described(group).items():
-                typer.echo(f"  {name:<16} {comment}")
+                text = introduction(comment) if is_plugin(group, name) else comment
+                typer.echo(f"  {name:<16} {text}")
+            for clash in clashes(group).values():
+                typer.echo(f"  {clash}")
 
 
 def show(overrides: Overrides = None) -> None:
@@ -55,3 +59,15 @@ def doctor(arguments: Place = None) -> None:
     from lbbench.health.doctor import checks, where
 
     raise typer.Exit(tell(checks(where(arguments or []))))
+
+
+def completion(shell: Shell) -> None:
+    """Print what a shell needs for completion by Tab. To have it in this session: eval "$(lbbench completion bash)".
+
+    In zsh: eval "$(lbbench completion zsh)"; in fish: lbbench completion fish | source
+    """
+    from lbbench.commands.completion import SCRIPTS
+
+    if shell not in SCRIPTS:
+        raise UsageError(f"completion {printable(shell)}: allowed are {', '.join(SCRIPTS)}")
+    typer.echo(SCRIPTS[shell])

@@ -19,11 +19,12 @@ def plot(arguments: Filters = None) -> None:
 
     lbbench plot figure=3 problem=agnp
     """
-    from lbbench.report.plot import KEYS, check_own
+    from lbbench.commands.own import own_keys
+    from lbbench.report.plot import check_own
     from lbbench.report.plot import plot as lines
     from lbbench.report.selection import select
 
-    selection = select(arguments or [], KEYS)
+    selection = select(arguments or [], own_keys("plot"))
     check_own(selection)  # before anything heavy loads
     from lbbench.commands.printing import say
 
@@ -39,13 +40,12 @@ def table(arguments: Filters = None) -> None:
 
     lbbench table problem=agnp format=latex table=summary
     """
-    from lbbench.plan.rules import choice
+    from lbbench.commands.own import own_keys
     from lbbench.report.selection import select
     from lbbench.report.tables import WRITERS
     from lbbench.report.views import tables, view_of
 
-    keys = {"table": choice(*tables()), "format": choice("text", *WRITERS), "variants": choice("usual", "all")}
-    selection = select(arguments or [], keys)
+    selection = select(arguments or [], own_keys("table"))
     form = selection.one("format", "text")
     names = selection.many("table", ("summary",) if form in ("csv", "latex") else tables())
     if form == "csv" and len(names) > 1:
@@ -78,15 +78,10 @@ def export(arguments: Filters = None) -> None:
 
     lbbench export +experiment=figure3 to=results/paper
     """
-    from lbbench.plan.checks import CHECKS
-    from lbbench.plan.configs import options
-    from lbbench.plan.rules import choice, either, integer
+    from lbbench.commands.own import own_keys
     from lbbench.report.selection import select
 
-    thin = either("none", integer(at_most=1_000))
-    presets = choice(*options("experiment"))
-    own = {"to": CHECKS["out"], "force": CHECKS["force"], "thin": thin, "+experiment": presets}
-    selection = select(arguments or [], own)
+    selection = select(arguments or [], own_keys("export"))
     per_decade = selection.one("thin", "none")
     to = selection.destination("paper")
     collection = _gather(selection)
@@ -107,11 +102,10 @@ def report(arguments: Filters = None) -> None:
 
     lbbench report problem=agnp method=lb,mle
     """
-    from lbbench.plan.checks import CHECKS
-    from lbbench.plan.rules import choice
+    from lbbench.commands.own import own_keys
     from lbbench.report.selection import select
 
-    selection = select(arguments or [], {"to": CHECKS["out"], "variants": choice("usual", "all")})
+    selection = select(arguments or [], own_keys("report"))
     file = selection.destination("report.html")
     collection = _gather(selection)
     from lbbench.report.html import write

@@ -1,16 +1,17 @@
 """A study at the terminal: what is missing is run, with progress; then the closing table."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lbbench.commands.printing import show
 from lbbench.errors import UsageError
 from lbbench.plan import registry
-from lbbench.plan.keys import last
+from lbbench.plan.keys import GROUPS, last
 from lbbench.plan.sweeps import Plan
 from lbbench.progress import watched
 from lbbench.records import failures, traces
@@ -47,10 +48,13 @@ class Session:
         """
         study = self.plan.study
         prepare(Path(study["out"]).expanduser(), self.plan.arguments)
+        for clash in self._clashes():
+            typer.echo(clash, err=True)
         done = [] if study["force"] else [run for run in self.runs if run.path.exists()]
         for run in done:
             forget(run)
-        todo = [run for run in self.runs if run not in done]
+        known = set(done)
+        todo = [run for run in self.runs if run not in known]
         unreadable = _unreadable(done)
         if there := len(done) - len(unreadable):
             self._say(f"{there} of {len(self.runs)} runs are already there (force=true runs them again)")
@@ -80,6 +84,12 @@ class Session:
         if left:
             self._say(f"{_runs(left)} {'is' if left == 1 else 'are'} left")
         return 1 if failed else INTERRUPTED if left else 0
+
+    def _clashes(self) -> Iterator[str]:
+        """What there is to say of names in the plan that an installed package registers as well."""
+        for group in GROUPS:
+            names = {getattr(combination, group) for combination in self.plan.combinations}
+            yield from (clash for name, clash in registry.clashes(group).items() if name in names)
 
     def _execute(self, todo: list[Run]) -> list[Outcome]:
         columns = (

@@ -17,6 +17,7 @@ from lbbench.health.check import Check, faults, message
 from lbbench.plan import registry
 from lbbench.plan.checks import check, typed_tree
 from lbbench.plan.configs import config_dir, load, options
+from lbbench.plan.keys import GROUPS
 from lbbench.plan.sweeps import Combination, plan
 from lbbench.plan.words import pairs
 from lbbench.study import machine
@@ -168,6 +169,9 @@ def _configs() -> Iterator[Check]:
     for name, fault in wrong:
         file = f"{config_dir() / name}.yaml: "
         yield Check("configs", file + fault.removeprefix(file), f"correct it, or {REINSTALL}")
+    for group in GROUPS:
+        for clash in registry.clashes(group).values():
+            yield Check("plug-ins", clash, "rename it in its package, or uninstall one")
     if not wrong:
         found = f"{len(methods)} methods, {len(problems)} problems, {len(presets)} presets"
         yield Check("configs", f"{config_dir()} ({found})")

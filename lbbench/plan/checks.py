@@ -7,6 +7,7 @@ from typing import Any
 from lbbench.errors import UsageError, printable
 from lbbench.plan.rules import (
     Check,
+    Numbers,
     Value,
     address,
     boolean,
@@ -76,7 +77,7 @@ CHECKS: dict[str, Check] = {
     "training": number("a number between 0 and 1", lambda value: 0 < value < 1),
     "rows": integer(at_least=2, at_most=100_000),
     "standardise": boolean,
-    "dim": lambda text: int(str(choice("2", "5", "10")(text))),
+    "dim": Numbers(("2", "5", "10")),
     "path": file,
     "target": words,
     "maximize": boolean,

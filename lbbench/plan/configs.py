@@ -39,7 +39,8 @@ def parsed(file: Path) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(file.read_text(encoding="utf-8"))
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where it was built: ten times as fast
+        return loader(file.read_text(encoding="utf-8")).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"{file}: no YAML ({' '.join(str(error).split())})") from None
 

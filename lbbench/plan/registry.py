@@ -56,10 +56,39 @@ def folded(name: str) -> str:
 
 
 @functools.cache
+def _entries(group: str) -> dict[str, list[str]]:
+    """What installed packages register as entry points `lbbench.methods` or `.problems`: by name, each target once."""
+    found: dict[str, list[str]] = {}
+    for entry in sorted(importlib.metadata.entry_points(group=f"lbbench.{group}s"), key=lambda entry: entry.value):
+        if entry.value not in found.setdefault(folded(entry.name), []):
+            found[folded(entry.name)].append(entry.value)
+    return found
+
+
 def registered(group: str) -> dict[str, str]:
-    """The targets `module:name` that installed packages register as entry points `lbbench.methods` or `.problems`."""
-    found = importlib.metadata.entry_points(group=f"lbbench.{group}s")
-    return {folded(entry.name): entry.value for entry in found if folded(entry.name) not in OURS.get(group, {})}
+    """The targets `module:name` that installed packages register, by their names."""
+    return {name: targets[0] for name, targets in _entries(group).items() if name not in OURS.get(group, {})}
+
+
+def clashes(group: str) -> dict[str, str]:
+    """What to say of each name that a package registers and that is not only its own."""
+    found = {}
+    for name, targets in _entries(group).items():
+        if name in OURS.get(group, {}):
+            found[name] = f"{name} is lbbench's own; what packages register as that is {group}={','.join(targets)}"
+        elif len(targets) > 1:
+            found[name] = f"{name} is registered by several packages; say which: {group}={' or '.join(targets)}"
+    return found
+
+
+def introduction(target: str) -> str:
+    """The first line of a docstring, and where it stands; or why it cannot be imported."""
+    try:
+        text = inspect.getdoc(find(target)) or ""
+    except UsageError as error:
+        return str(error)
+    first = text.partition("\n")[0]
+    return f"{first} ({target})" if first else target
 
 
 def is_plugin(group: str, name: str) -> bool:
@@ -74,7 +103,11 @@ def is_target(name: str) -> bool:
 
 def target(group: str, name: str) -> str:
     """What a method or problem is, as `module:name`. Raises `UsageError` for a name that nothing here has."""
-    if found := OURS[group].get(name) or registered(group).get(name):
+    if found := OURS[group].get(name):
+        return found
+    if name in clashes(group):
+        raise UsageError(clashes(group)[name])
+    if found := registered(group).get(name):
         return found
     if not is_target(name):
         raise UsageError(f"{printable(name)} cannot be imported: no installed package registers it")

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lbbench import growth
@@ -15,15 +16,60 @@ Value = str | int | float | bool | tuple[int, ...]
 Check = Callable[[str], Value]
 
 
-def choice(*options: str) -> Check:
-    """One of the given words."""
+@dataclass(frozen=True)
+class Choice:
+    """One of some words."""
 
-    def check(text: str) -> str:
-        if text.lower() not in options:
-            raise ValueError(f"one of {', '.join(options)}")
+    choices: tuple[str, ...]
+
+    def __call__(self, text: str) -> Value:
+        if text.lower() not in self.choices:
+            raise ValueError(f"one of {', '.join(self.choices)}")
         return text.lower()
 
-    return check
+
+@dataclass(frozen=True)
+class Numbers(Choice):
+    """One of some whole numbers."""
+
+    def __call__(self, text: str) -> Value:
+        return int(str(super().__call__(text)))
+
+
+@dataclass(frozen=True)
+class Either:
+    """A word of its own, or whatever `check` takes."""
+
+    word: str
+    check: Check
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The word, and those of `check`."""
+        return self.word, *choices(self.check)
+
+    def __call__(self, text: str) -> Value:
+        if text.lower() == self.word:
+            return self.word
+        try:
+            return self.check(text)
+        except ValueError as error:
+            raise ValueError(f"'{self.word}' or {error}") from None
+
+
+def choice(*options: str) -> Choice:
+    """One of the given words."""
+    return Choice(options)
+
+
+def either(word: str, check: Check) -> Either:
+    """A word of its own, or whatever `check` takes."""
+    return Either(word, check)
+
+
+def choices(check: Check) -> tuple[str, ...]:
+    """The words that a rule takes, if it takes any."""
+    return ("true", "false") if check is boolean else tuple(getattr(check, "choices", ()))
 
 
 def integer(at_least: int = 1, at_most: int = 10**9) -> Check:
@@ -50,20 +96,6 @@ def number(allowed: str, test: Callable[[float], bool]) -> Check:
         return value + 0.0  # not -0
 
     return check
-
-
-def either(word: str, check: Check) -> Check:
-    """A word of its own, or whatever `check` takes."""
-
-    def checked(text: str) -> Value:
-        if text.lower() == word:
-            return word
-        try:
-            return check(text)
-        except ValueError as error:
-            raise ValueError(f"'{word}' or {error}") from None
-
-    return checked
 
 
 def boolean(text: str) -> bool:

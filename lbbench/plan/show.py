@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lbbench.errors import UsageError
@@ -17,28 +17,35 @@ from lbbench.plan.sweeps import Plan
 
 
 def show(plan: Plan, asked: set[str]) -> Iterator[str]:
-    """The settings of each combination of a plan; only the sections of the groups in `asked`, if it names any.
+    """The settings of each combination of a plan: those of the groups in `asked` first, or of both if it names none.
 
-    A problem that was asked for comes with its facts.
+    A problem that was asked for comes with its facts. What several combinations share is said once, after them.
     """
-    groups = [group for group in GROUPS if group in asked]
-    for i, combination in enumerate(plan.combinations):
-        if i:
-            yield ""
-        settings = compose(combination)
-        for section in groups or settings.tree:
-            yield from _section(section, settings[section])
-        if not groups:
+    groups = [group for group in GROUPS if group in asked] or list(GROUPS)
+    found = [(_own(compose(combination), groups, "problem" in asked), combination) for combination in plan.combinations]
+    for i, ((own, shared), combination) in enumerate(found):
+        yield from ([""] if i else [])
+        yield from own
+        if i + 1 == len(found) or found[i + 1][0][1] != shared:
+            yield from ([""] if asked & set(GROUPS) else [])
+            yield from shared
             study = {**plan.study, "seeds": combination.seeds}
             execution = study.pop("execution")
             yield from _section("study", study)
             yield from _section("execution", execution)
-        if "problem" in groups:
-            yield "facts"
-            try:
-                yield from (f"  {line}" for line in _facts(settings))
-            except UsageError as error:  # as of a problem of the user's own that is not all there yet
-                yield f"  {error}"
+
+
+def _own(settings: Settings, groups: Sequence[str], facts: bool) -> tuple[list[str], list[str]]:
+    """What there is to say of some groups of the settings, and of all sections that are of no group."""
+    own = [line for group in groups for line in _section(group, settings[group])]
+    if facts:
+        own.append("facts")
+        try:
+            own += [f"  {line}" for line in _facts(settings)]
+        except UsageError as error:  # as of a problem of the user's own that is not all there yet
+            own.append(f"  {error}")
+    common = [section for section in settings.tree if section not in GROUPS]
+    return own, [line for section in common for line in _section(section, settings[section])]
 
 
 def comments(file: str) -> dict[str, str]:

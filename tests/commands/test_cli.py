@@ -107,6 +107,17 @@ def test_list_and_show(tmp_path):
     assert "g = t^0.25" in shown.stdout
     assert "prior, posterior or posterior2" in shown.stdout
     assert "noise_std" not in shown.stdout
+    assert shown.stdout.startswith("method: lb\n")
+    for word in ("kernel = matern52", "delta = 0.01", "iterations = 250", "jobs = auto"):
+        assert shown.stdout.count(word) == 1
+    swept = lbbench("show", "method=lb,mle", "elimination=prior,posterior", cwd=tmp_path).stdout
+    assert (swept.count("method: lb"), swept.count("method: mle"), swept.count("kernel = matern52")) == (2, 1, 1)
+    kernels = lbbench("show", "method=mle", "kernel=rbf,matern52", cwd=tmp_path).stdout
+    assert (kernels.count("method: mle"), kernels.count("kernel = rbf"), kernels.count("kernel = matern52")) == (
+        2,
+        1,
+        1,
+    )
     everything = lbbench("show", "seeds=5-9", cwd=tmp_path)
     for word in ("noise_std = 0.0", "kernel = matern52", "seeds = 5-9", "jobs = auto"):
         assert word in everything.stdout

@@ -20,7 +20,7 @@ from pages import PAGES, ROOT, blocks
 from lbbench import cli
 from lbbench.plan import sweeps
 from lbbench.plan.checks import CHECKS
-from lbbench.plan.words import ALIASES
+from lbbench.plan.keys import ALIASES
 from lbbench.study import execution, worker
 
 STAND_INS = {

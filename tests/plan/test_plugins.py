@@ -8,9 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.optimize
+from typer.testing import CliRunner
 
 import lbbench
+from lbbench import cli
+from lbbench.commands.session import Session
 from lbbench.errors import ObjectiveError, UsageError
+from lbbench.health import doctor
 from lbbench.plan import build, registry
 from lbbench.plan.configs import load
 from lbbench.plan.registry import find
@@ -66,8 +70,11 @@ def test_an_external_package_is_run_plotted_and_checked_like_what_is_built_in(pa
         return result.stdout
 
     listed = done("list")
-    assert "  halfmle          external:HalfMLE\n" in listed
-    assert "  ripples          external:ripples\n" in listed
+    assert (
+        "  halfmle          GP-UCB with a share of the length scale of maximum likelihood. (external:HalfMLE)\n"
+        in listed
+    )
+    assert "  ripples          A wave that falls off from the corner, in two dimensions. (external:ripples)\n" in listed
     assert "  share = 0.5\n" in done("show", "method=half-mle")
     out = done("run", "method=mle,half-mle", "problem=ripples,berkenkamp", "share=0.25,1", "seeds=2", "iterations=10")
     assert "12 runs in" in out
@@ -118,7 +125,7 @@ def test_what_a_problem_still_needs_is_shown_with_its_keys(tmp_path):
         result = command("show", f"problem={name}", cwd=tmp_path)
         assert (result.returncode, result.stderr) == (0, "")
         assert "  maximize = true" in result.stdout
-        assert lacks in result.stdout.splitlines()[-1]
+        assert lacks in result.stdout.partition("facts\n")[2].splitlines()[0]
 
 
 def test_what_is_in_the_current_directory_is_found_there_also_by_the_workers(tmp_path):
@@ -346,14 +353,46 @@ def test_the_optimizer_takes_a_method_of_ones_own(monkeypatch):
             optimizer.tell(x, float(np.sin(8 * x[0])))
 
 
-def test_what_is_ours_cannot_be_replaced(monkeypatch):
+@pytest.fixture
+def entries(monkeypatch):
+    """What installed packages register: one of ours, one of two packages, one twice, and one that is not there."""
     from importlib.metadata import EntryPoint
 
-    entries = [EntryPoint("LB", "external:HalfMLE", "lbbench.methods"), EntryPoint("my_own", "a:B", "lbbench.methods")]
+    found = {
+        "LB": ["external:HalfMLE"],
+        "my_own": ["a:B"],
+        "half": ["one:Half", "two:Half"],
+        "same": ["one:Same", "one:Same"],
+    }
+    entries = [EntryPoint(name, target, "lbbench.methods") for name, targets in found.items() for target in targets]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries if group == "lbbench.methods" else [])
-    registry.registered.cache_clear()
-    try:
-        assert registry.registered("method") == {"myown": "a:B"}
-        assert registry.target("method", "lb") == "lbbench.methods.lb:LB"
-    finally:
-        registry.registered.cache_clear()
+    registry._entries.cache_clear()
+    yield
+    registry._entries.cache_clear()
+
+
+def test_what_is_ours_cannot_be_replaced(entries):
+    assert registry.registered("method") == {"myown": "a:B", "half": "one:Half", "same": "one:Same"}
+    assert registry.target("method", "lb") == "lbbench.methods.lb:LB"
+
+
+def test_names_that_are_not_only_of_one_package_are_told(entries, tmp_path):
+    clashes = registry.clashes("method")
+    assert clashes.keys() == {"lb", "half"}
+    assert clashes["lb"].endswith("method=external:HalfMLE")
+    with pytest.raises(
+        UsageError, match="half is registered by several packages; say which: method=one:Half or two:Half"
+    ):
+        registry.target("method", "half")
+    assert registry.target("method", "same") == "one:Same"
+    listed = CliRunner().invoke(cli.app, ["list", "methods"]).output
+    assert clashes["lb"] in listed
+    assert clashes["half"] in listed
+    assert "cannot be imported" in next(line for line in listed.splitlines() if line.startswith("  myown"))
+    planned = plan(["method=lb", "problem=berkenkamp", "seeds=1", "iterations=1", f"out={tmp_path}"])
+    session = Session(planned)
+    assert list(session._clashes()) == [clashes["lb"]]
+    assert list(Session(plan(["method=mle", "problem=berkenkamp", f"out={tmp_path}"]))._clashes()) == []
+    told = [check for check in doctor._configs() if check.name == "plug-ins"]
+    assert [check.found for check in told] == [clashes["lb"], clashes["half"]]
+    assert all(check.advice for check in told)
