@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from lbbench.plan.checks import CHECKS
 from lbbench.plan.configs import options
 from lbbench.plan.rules import Check, choice, either, integer
-from lbbench.report import plot
+from lbbench.report.figures import FORMATS
+from lbbench.report.style import BANDS
 from lbbench.report.tables import WRITERS
-from lbbench.report.views import tables
+from lbbench.report.views import figures, tables
 
 VARIANTS = choice("usual", "all")
 
@@ -16,7 +17,7 @@ def own_keys(command: str) -> Mapping[str, Check]:
     """The rules of a command's own keys."""
     match command:
         case "plot":
-            return plot.KEYS
+            return {"figure": choice(*figures()), "format": choice(*FORMATS), "band": choice(*BANDS)}
         case "table":
             return {"table": choice(*tables()), "format": choice("text", *WRITERS), "variants": VARIANTS}
         case "export":

@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 from lbbench.errors import UsageError
 from lbbench.plan.keys import GROUPS, last
 from lbbench.plan.registry import OURS
-from lbbench.plan.rules import Check, choice, directory
+from lbbench.plan.rules import directory
 from lbbench.plan.words import command_line, word
 from lbbench.report import views
 from lbbench.report.figures import FORMATS, Options, draw, file_name
 from lbbench.report.naming import PATH
 from lbbench.report.optimising import GROWING
 from lbbench.report.selection import PLANS, Selection
-from lbbench.report.style import BANDS
 
 if TYPE_CHECKING:
     from lbbench.report.collection import Collection
     from lbbench.report.variants import Variant
 
-KEYS: dict[str, Check] = {"figure": choice(*views.figures()), "format": choice(*FORMATS), "band": choice(*BANDS)}
 OTHERWISE = "lbbench ablate kernel=matern52,rbf"  # what figure 4 shows of methods that have no g
 PRESET = "+experiment"
 EMPIRICAL = "empirical"  # the kernel under which no length scale is chosen

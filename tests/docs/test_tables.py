@@ -11,6 +11,7 @@ import yaml
 from pages import DOCS, PAGES, ROOT, names, prose, spans, table, tables
 
 from lbbench.cli import app
+from lbbench.commands.own import own_keys
 from lbbench.commands.session import INTERRUPTED
 from lbbench.plan import ablation
 from lbbench.plan.checks import CHECKS, check
@@ -21,7 +22,7 @@ from lbbench.plan.rules import choice, either, integer
 from lbbench.plan.sweeps import plan
 from lbbench.plan.words import split
 from lbbench.records.optimising import SCHEMA
-from lbbench.report import plot, views
+from lbbench.report import views
 from lbbench.report.figures import FORMATS
 from lbbench.report.tables import WRITERS
 from lbbench.report.tables import text as printed
@@ -97,7 +98,7 @@ def test_initial_designs_are_as_large_as_told():
 
 
 OWN = {  # keys that are not settings
-    **plot.KEYS,
+    **own_keys("plot"),
     "table": choice(*views.tables()),
     "format": choice(*FORMATS, "text", *WRITERS),
     "variants": choice("usual", "all"),

@@ -64,7 +64,7 @@ def test_it_is_run_shown_and_exported_as_the_first_is(tmp_path):
     assert "Counts" in printed
     assert "Final regrets" in printed
     code, _, errors = terminal.call(["plot", "figure=counts,3", "format=png", out])
-    assert code == 0
+    assert code == 0, errors
     code, printed, errors = terminal.call(["export", f"to={tmp_path / 'kept'}", out])
     assert (code, errors) == (0, "")
     kept = {path.stem: traces.read([path]) for path in (tmp_path / "kept/traces").iterdir()}
