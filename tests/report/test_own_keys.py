@@ -8,12 +8,13 @@ import sys
 import made_up
 import pytest
 
+from lbbench.commands.own import own_keys
 from lbbench.errors import UsageError
 from lbbench.plan import ablation
 from lbbench.plan.sweeps import plan
 from lbbench.report import views
 from lbbench.report.collection import Collection
-from lbbench.report.plot import KEYS, check_own, plot
+from lbbench.report.plot import check_own, plot
 from lbbench.report.selection import select
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -25,7 +26,7 @@ def lbbench(*words, cwd):
 
 
 def lines(out, *arguments):
-    selection = select([f"out={out}", *arguments], KEYS)
+    selection = select([f"out={out}", *arguments], own_keys("plot"))
     check_own(selection)
     return list(plot(Collection.at(selection.out, selection.wanted), selection))
 

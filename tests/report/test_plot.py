@@ -8,13 +8,14 @@ from pathlib import Path
 import made_up
 import pytest
 
+from lbbench.commands.own import own_keys
 from lbbench.errors import UsageError
 from lbbench.plan.sweeps import plan
 from lbbench.records.run import runs
 from lbbench.records.thinning import LONG
 from lbbench.report.collection import Collection
 from lbbench.report.export import export
-from lbbench.report.plot import KEYS, plot
+from lbbench.report.plot import plot
 from lbbench.report.selection import select
 from lbbench.study.runner import execute
 
@@ -28,7 +29,7 @@ def lbbench_plot(*arguments, cwd):
 def lines(out, *arguments):
     """What the command prints, without a process of its own."""
     words = [f"out={out}", *arguments]
-    selection = select(words, KEYS)
+    selection = select(words, own_keys("plot"))
     return list(plot(Collection.at(selection.out, selection.wanted), selection))
 
 
@@ -103,7 +104,7 @@ def test_a_method_that_a_figure_cannot_show_is_named_without_a_command(tmp_path)
 
 @pytest.mark.parametrize("own", ["seeds=2,[7]", "sampler=nuts", "theta0=0.5 method=mle"])
 def test_no_command_is_named_that_would_be_refused(own, tmp_path):
-    selection = select([f"out={tmp_path}", *own.split()], KEYS)
+    selection = select([f"out={tmp_path}", *own.split()], own_keys("plot"))
     with pytest.raises(UsageError) as error:
         lines(tmp_path, "figure=3", *own.split())
     for text in (str(error.value).removesuffix(" makes them"), selection.nothing_found):
