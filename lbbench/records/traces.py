@@ -9,9 +9,8 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,6 +19,9 @@ from lbbench.errors import UsageError, printable
 from lbbench.plan.settings import Settings
 from lbbench.records import files, inspection
 from lbbench.records.rows import RUN, Row, row_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 KEY = b"lbbench"  # of the JSON in a file's metadata
@@ -132,7 +134,7 @@ def _columns(
     return found if found.schema == own else found.cast(own)
 
 
-def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "pd.DataFrame":
     """Traces as one table, in the order of the paths.
 
     Raises `UsageError` for a file that is no trace, which is left as it is.

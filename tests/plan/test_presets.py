@@ -6,11 +6,13 @@ from lbbench.errors import UsageError
 from lbbench.plan.build import require
 from lbbench.plan.configs import load, options
 from lbbench.plan.keys import last
-from lbbench.plan.settings import compose
+from lbbench.plan.settings import Composer
 from lbbench.plan.sweeps import plan
 
 PRESETS, METHODS, PROBLEMS = map(list, map(options, ("experiment", "method", "problem")))
 REASONS = ("needs problem.path=", "standardise=false", "needs a pool", "have a covariance", "chooses length scales")
+
+COMPOSE = Composer()
 
 
 def cells(*line):
@@ -52,7 +54,7 @@ def test_each_preset_is_for_each_problem(preset, problem):
     assert {one.method for one in planned.combinations} == (whole or every)
     if problem in ("agnp", "autoam", "crossedbarrel", "p3ht", "perovskite"):
         return  # whose data are a package that may not be there
-    assert {reason for one in planned.combinations for reason in refused(compose(one))} <= set(REASONS)
+    assert {reason for one in planned.combinations for reason in refused(COMPOSE(one))} <= set(REASONS)
 
 
 def test_a_method_loses_the_settings_that_it_does_not_have_and_keeps_the_others():
